@@ -49,12 +49,12 @@ GOAL_PER_SECOND = 800
 GOAL_RATIO = 3.0
 
 STAGES: dict[str, list[tuple[type, str]]] = {
-    "open and digest": [(DocumentProcessor, "open")],
+    "decode and digest": [(DocumentProcessor, "decode")],
     "extract": [(DocumentProcessor, "extract")],
     "resolve": [(LinkResolver, "resolve_page")],
     "seen": [(SeenTest, "sort_out")],
-    "intake (with resolve and seen)": [(Admission, "links")],
-    "frontier": [(Frontier, name) for name in ("next_turn", "finish", "committed", "loaded_host", "load_order")],
+    "admission (with resolve and seen)": [(Admission, "links")],
+    "frontier": [(Frontier, name) for name in ("next_turn", "finish", "on_commit", "add_host", "request_load")],
     "load (thread)": [(TableLoader, "load")],
     "WARC records": [(WarcEncoder, "capture")],
     "WARC files (thread)": [(WarcCaptures, "append"), (WarcCaptures, "flush")],

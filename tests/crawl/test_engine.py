@@ -435,7 +435,7 @@ def test_a_document_that_cannot_be_processed_because_of_a_bug_ends_the_crawl(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(DocumentProcessor, "stored", fail)
+    monkeypatch.setattr(DocumentProcessor, "as_new", fail)
 
     crawl = run_expecting(tmp_path, TREE, ZeroDivisionError)
 

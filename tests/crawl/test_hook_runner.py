@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.crawl.events import Outcome
-from gossamer.crawl.hooks import FAILURES_TOLD, MAX_BYTES, MAX_WAITING, Hook, HookRunner, Page
+from gossamer.crawl.hooks import MAX_BYTES, MAX_LOGGED_FAILURES, MAX_WAITING, Hook, HookRunner, Page
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url
@@ -127,13 +127,13 @@ def test_a_failing_hook_is_reported_and_the_others_are_called_all_the_same() -> 
 
 def test_only_the_first_failures_are_reported_but_all_are_counted() -> None:
     def act(runner: HookRunner) -> None:
-        for number in range(FAILURES_TOLD + 10):
+        for number in range(MAX_LOGGED_FAILURES + 10):
             assert runner.may_enter("http://a.test/", f"http://a.test/{number}")
 
     runner, reports = run_hooks({"broken": Broken()}, act)
 
-    assert len(reports.failures) == FAILURES_TOLD
-    assert runner.failures == FAILURES_TOLD + 11  # and one of `close`
+    assert len(reports.failures) == MAX_LOGGED_FAILURES
+    assert runner.failures == MAX_LOGGED_FAILURES + 11  # and one of `close`
 
 
 @pytest.mark.parametrize(("url", "admitted"), [("http://a.test/private/x", False), ("http://a.test/x", True)])
@@ -163,8 +163,8 @@ def test_a_hook_that_fails_does_not_keep_a_link_out() -> None:
 def test_a_runner_knows_whether_any_hook_decides_about_links() -> None:
     seen: list[bool] = []
 
-    run_hooks({"recorder": Recorder()}, lambda runner: seen.append(runner.asks_about_links))
-    run_hooks({"picky": Picky()}, lambda runner: seen.append(runner.asks_about_links))
+    run_hooks({"recorder": Recorder()}, lambda runner: seen.append(runner.has_link_hooks))
+    run_hooks({"picky": Picky()}, lambda runner: seen.append(runner.has_link_hooks))
 
     assert seen == [False, True]
 

@@ -9,7 +9,7 @@ import pytest
 from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.crawl.counters import Counters
-from gossamer.crawl.requeue import AT_ONCE, LOW_MARK, STANDSTILL, Requeue
+from gossamer.crawl.requeue import LOW_MARK, MAX_REQUEUED, STALLED_AFTER, Requeue
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit, Task, Visit
@@ -41,7 +41,7 @@ class Scene:
         self.requeue = Requeue(wishes, plans, self.thread, self.counters, store.now, tokens)
 
     def step(self) -> int:
-        """What the crawl does when `look_at` has come, and the commit of it. How many URLs were queued."""
+        """What the crawl does when `next_check_at` has come, and the commit of it. How many URLs were queued."""
         if self.store.now >= self.requeue.next_check_at:
             self.requeue.schedule(self.store.now)
         batch, self.thread.batch = self.thread.batch, Batch()
@@ -125,14 +125,14 @@ def test_a_date_that_a_visit_brings_may_be_the_next_one(store: Store) -> None:
 
 
 def test_no_more_wait_than_a_batch_and_the_mark_below_which_more_are_queued(store: Store) -> None:
-    with_pages(store, [-1.0] * (2 * AT_ONCE))
+    with_pages(store, [-1.0] * (2 * MAX_REQUEUED))
     scene = Scene(store, KEEP)
 
     first, second = scene.step(), scene.step()
-    scene.visited(AT_ONCE - LOW_MARK + 1)
+    scene.visited(MAX_REQUEUED - LOW_MARK + 1)
     third = scene.step()
 
-    assert (first, second, third) == (AT_ONCE, 0, AT_ONCE)
+    assert (first, second, third) == (MAX_REQUEUED, 0, MAX_REQUEUED)
 
 
 def test_a_budget_is_never_exceeded_and_used_as_far_as_anything_is_due(store: Store) -> None:
@@ -211,7 +211,7 @@ def test_while_new_urls_wait_they_get_their_share(store: Store) -> None:
     scene.visited(40, new=True)
     store.clock.advance(Seconds(2.0))
 
-    assert first == AT_ONCE
+    assert first == MAX_REQUEUED
     assert without_credit == 0
     assert scene.step() == 40
 
@@ -250,7 +250,7 @@ def test_what_is_queued_beside_new_urls_does_not_wait_behind_them(store: Store) 
 
 
 def test_refreshing_alone_uses_up_no_credit_for_the_time_when_new_urls_come(store: Store) -> None:
-    with_pages(store, [-1.0] * 3 * AT_ONCE)
+    with_pages(store, [-1.0] * 3 * MAX_REQUEUED)
     scene = Scene(store, RecrawlSection(keep_fresh=True), policy="optimal")
     for _ in range(2):
         scene.visited(scene.step())
@@ -273,7 +273,7 @@ def test_other_wishes_hold_at_once(store: Store) -> None:
     assert nothing_saved == 0
     assert scene.step() == 1  # an hour's worth at most
     assert not scene.requeue.is_over
-    assert scene.requeue.pace.budget == 24.0
+    assert scene.requeue.rates.budget == 24.0
     scene.requeue.change_to(KEEP, store.now)
     scene.visited(1)
     assert scene.step() == 500
@@ -338,7 +338,7 @@ def test_a_host_with_much_that_is_due_does_not_keep_others_from_being_queued(
 
 @pytest.mark.parametrize("policy", RECRAWL_POLICIES)
 def test_of_a_crawl_that_runs_once_no_host_keeps_others_from_being_queued_either(store: Store, policy: str) -> None:
-    with_hosts(store, [[-5000.0 + k for k in range(2 * AT_ONCE)], [-50.0] * 40, [-5.0]])
+    with_hosts(store, [[-5000.0 + k for k in range(2 * MAX_REQUEUED)], [-50.0] * 40, [-5.0]])
     dates = store.rows("SELECT id, available_at FROM urls ORDER BY id")
     scene = scene_of(store, ONCE, policy)
 
@@ -379,15 +379,15 @@ def test_if_what_is_queued_hardly_moves_more_is_queued(store: Store) -> None:
     with_hosts(store, [[-500.0] * 20] * 60 + [[-5.0]])  # many hosts, none of which has too long a line
     scene = scene_of(store, KEEP, "fixed")
 
-    assert (scene.step(), scene.step()) == (AT_ONCE, 0)
+    assert (scene.step(), scene.step()) == (MAX_REQUEUED, 0)
     scene.visited(LOW_MARK // 4)
     scene.step()
-    store.clock.advance(Seconds(STANDSTILL))
+    store.clock.advance(Seconds(STALLED_AFTER))
     assert scene.step() == 0  # it moves
-    assert scene.requeue.next_check_at == store.now + STANDSTILL
-    store.clock.advance(Seconds(STANDSTILL))
+    assert scene.requeue.next_check_at == store.now + STALLED_AFTER
+    store.clock.advance(Seconds(STALLED_AFTER))
 
-    assert scene.step() == 1201 - AT_ONCE <= LOW_MARK
+    assert scene.step() == 1201 - MAX_REQUEUED <= LOW_MARK
     assert queued_by_host(store)[61] == 1
 
 
@@ -405,7 +405,7 @@ def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) 
 
     steps = 0
     store.clock.advance(Seconds(1.0))
-    while plans.price.has_fallen() or scene.requeue._walk is not None:
+    while plans.price.has_fallen() or scene.requeue._replan_cursor is not None:
         scene.step()
         store.clock.advance(Seconds(1.0))
         steps += 1
@@ -423,4 +423,4 @@ def test_without_a_budget_nothing_is_planned_anew(store: Store) -> None:
     scene.requeue.planner.price.price *= 0.01
     scene.step()
 
-    assert scene.requeue._walk is None
+    assert scene.requeue._replan_cursor is None

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gossamer.crawl.slots import BETWEEN, COMES_BACK, FILES_FOR_OTHERS, LATE_AFTER, Slots, overflow_capacity
+from gossamer.crawl.slots import FILES_FOR_OTHERS, LATE_AFTER, RETRY_AFTER, RETRY_SPACING, Slots, overflow_capacity
 from gossamer.model.units import Instant
 
 NOW = Instant(1_700_000_000.0)
@@ -81,9 +81,9 @@ def test_hosts_without_room_come_back_in_turn_and_not_all_at_once() -> None:
 
     first, second, third = (slots.retry_at(NOW) for _ in range(3))
 
-    assert first == later(COMES_BACK)
-    assert second - first == third - second == pytest.approx(BETWEEN, abs=1e-6)
-    assert slots.retry_at(later(60.0)) == later(60.0 + COMES_BACK)
+    assert first == later(RETRY_AFTER)
+    assert second - first == third - second == pytest.approx(RETRY_SPACING, abs=1e-6)
+    assert slots.retry_at(later(60.0)) == later(60.0 + RETRY_AFTER)
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,10 @@ class AllLarge(Slowed):
     def is_large(self, _: DecodedDocument) -> bool:
         return True
 
-    async def extract_elsewhere(self, opened: DecodedDocument) -> tuple[DecodedDocument, PageContent | None]:
+    async def extract_in_process(self, opened: DecodedDocument) -> tuple[DecodedDocument, PageContent | None]:
         async with self._turn:
             await asyncio.to_thread(self._brake.around, lambda: None)
-            found: tuple[DecodedDocument, PageContent | None] = await self._real.extract_elsewhere(opened)
+            found: tuple[DecodedDocument, PageContent | None] = await self._real.extract_in_process(opened)
             return found
 
 

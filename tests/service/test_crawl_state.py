@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.model.units import Instant
 from gossamer.observe.snapshot import Snapshot, StateOfCrawl
-from gossamer.service.app import state_word
+from gossamer.service.app import state_from
 
 NOW = Instant(1_700_000_000.0)
 BUSY = Snapshot(at=NOW, queued=5)
@@ -30,7 +30,7 @@ CASES: list[tuple[str, Snapshot | None, bool, bool]] = [
 def test_what_keeps_a_crawl_from_fetching_is_its_state(
     word: str, latest: Snapshot | None, stopping: bool, paused: bool
 ) -> None:
-    assert state_word(latest, stopping=stopping, paused=paused) == word
+    assert state_from(latest, stopping=stopping, paused=paused) == word
 
 
 def test_every_word_that_the_description_has_is_said() -> None:

@@ -87,7 +87,7 @@ def test_a_host_is_opened_paused_given_a_gap_and_left(shown: Dashboard, service:
     gap = shown.page.get_by_label("Minimum gap after a response")
     gap.fill("0.1")
     shown.press("Set gap")
-    expect(shown["host-delay"]).to_contain_text("seconds: the configuration asks for at least 0.5, not 0.1")
+    expect(shown["host-delay"]).to_contain_text("seconds: 0.1 is less than the configured minimum of 0.5")
     gap.fill("7")
     shown.press("Set gap")
     expect(shown["host-facts"]).to_contain_text("7.0 s")

@@ -116,7 +116,7 @@ def test_of_a_thousand_visits_a_second_a_watcher_is_told_the_last_within_bounds(
         feed.open(events, lambda: Snapshot(at=Instant(0.0)), lambda: 0)
         feed.update(Snapshot(at=Instant(0.0)))
         told = []
-        pictures = feed.pictures(every=1)
+        pictures = feed.updates(every=1)
         await anext(pictures)
         for second in range(5):
             waiting = asyncio.ensure_future(anext(pictures))

@@ -341,7 +341,7 @@ def test_a_service_bound_elsewhere_needs_a_token_that_only_its_owner_can_read(tm
     ended = gossamer("serve", "--dir", tmp_path, "--host", "0.0.0.0", "--port", 0)
 
     assert ended.status == 1
-    assert "service.token can be read by others" in ended.err and "x" * 40 not in ended.err
+    assert "service.token is readable by other users" in ended.err and "x" * 40 not in ended.err
 
 
 def test_a_token_that_is_brought_along_is_the_token(tmp_path: Path) -> None:

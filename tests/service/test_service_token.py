@@ -52,7 +52,7 @@ def test_ap_05_without_the_token_every_call_that_needs_it_is_refused(places: Pla
                 assert told.status != 401
             else:
                 assert told.status == 401 and told.headers["www-authenticate"] == "Bearer"
-                assert method == "HEAD" or told.json["error"] == "a token is needed"
+                assert method == "HEAD" or told.json["error"] == "missing or wrong token"
 
 
 @pytest.mark.parametrize(("method", "path"), [call for call in CALLS if call != ("GET", "/events")])

@@ -238,7 +238,7 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
     if figures.fresh is None or figures.price is None:
         return ()
     dear = (
-        f"; more at {formatting.count(figures.dear_hosts)} hosts that allow too few visits"
+        f"; higher for {formatting.number_of(figures.dear_hosts, 'host')} with too few allowed visits"
         if figures.dear_hosts
         else ""
     )
@@ -274,12 +274,20 @@ def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]
             f"{formatting.size(_number(found['warc_bytes']))} of WARC files",
         ),
         ("responses", formatting.count(_number(found["fetched"])), formatting.size(_number(found["bytes"]))),
-        ("URLs discovered", formatting.count(_number(found["discovered"])), f"from {found['seeds']} seeds"),
-        ("by sitemaps", formatting.count(_number(found["sitemap_urls"])), f"of these, listed in {found['sitemaps']}"),
+        (
+            "URLs discovered",
+            formatting.count(_number(found["discovered"])),
+            f"from {formatting.number_of(_number(found['seeds']), 'seed')}",
+        ),
+        (
+            "from sitemaps",
+            formatting.count(_number(found["sitemap_urls"])),
+            f"in {formatting.number_of(_number(found['sitemaps']), 'sitemap')}",
+        ),
         (
             "hosts",
             formatting.count(_number(found["hosts"])),
-            f"in {formatting.count(_number(found['domains']))} domains",
+            f"in {formatting.number_of(_number(found['domains']), 'domain')}",
         ),
         ("queued", formatting.count(states["queued"]), left),
     ]

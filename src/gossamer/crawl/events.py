@@ -1,8 +1,7 @@
-"""Whoever wants to hear what becomes of URLs: subscribers of pages, and hooks.
+"""Events for subscribers of a crawl (pages, hooks, the service): the outcomes of visits.
 
-They are told when it is committed, not before: what they have heard is true whatever happens next. Whoever listens
-slowly slows the crawl down (`saturation`), so that what waits to be heard stays bounded: by the bounds of the listener
-and what one commit may bring.
+An outcome is published after its commit, never before, so that it remains true after a crash. A slow subscriber slows
+the crawl down (`saturation`); what waits for it is bounded by its own limits and one commit.
 """
 
 import asyncio
@@ -22,29 +21,29 @@ from gossamer.model.units import Instant, Url
 
 
 class Outcome(NamedTuple):
-    """What became of a visit, as it is on record now."""
+    """The committed outcome of a visit."""
 
     url: Url
     state: UrlState
     at: Instant
     depth: int  # links followed from a seed
-    status: int | None  # of the answer, if there was one
-    reason: str | None  # why it did not end well, in the words of docs/OPERATING.md
+    status: int | None  # of the response, if there was one
+    reason: str | None  # why it failed, by the names in docs/OPERATING.md
     title: str | None
     redirect_to: str | None
     response: Response | None  # of a page that was stored
 
 
 class Subscriber(Protocol):
-    """Is told of every outcome, on the event loop and in the order of the commits. Must be quick."""
+    """Receives every outcome, on the event loop and in the order of the commits. Must be quick."""
 
     @property
     def saturation(self) -> float:
-        """How full it is; 1.0 is its bound."""
+        """How full its queue is; 1.0 is the limit."""
 
     @property
     def fill(self) -> QueueDepth:
-        """The same in figures."""
+        """The depth of its queue."""
 
     def publish(self, outcome: Outcome) -> None: ...
 
@@ -109,10 +108,10 @@ def _outcome(visit: Visit, settled: Settlement) -> Outcome:
 
 
 class PageQueue:
-    """A listener that keeps stored pages until somebody takes them, within bounds on their number and their bytes."""
+    """A subscriber that queues stored pages for one consumer, bounded in number and bytes."""
 
     def __init__(self, max_pages: int, max_bytes: int, on_room: Callable[[], None]) -> None:
-        """`on_room` is told when pages were taken: the crawl may go on."""
+        """`on_room` is called when pages were taken, so that the crawl can continue."""
         self._max_pages = max_pages
         self._max_bytes = max_bytes
         self._on_room = on_room
@@ -136,7 +135,7 @@ class PageQueue:
             self._news.set()
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """No more pages will come; iteration ends with those in the queue."""
         self._ended = True
         self._news.set()
 

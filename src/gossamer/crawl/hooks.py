@@ -1,7 +1,4 @@
-"""What users add to a crawl: code that hears of pages, links and outcomes.
-
-A page as the user of the library gets it.
-"""
+"""Hooks: code of the user that is called for pages, outcomes and links; and the page as the library returns it."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -9,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from gossamer.config.plugins import entry_label, load_plugin
 from gossamer.crawl.events import Outcome
 from gossamer.errors import UsageError
 from gossamer.extract.content_types import is_html
@@ -21,28 +19,24 @@ from gossamer.filter.canonical import Canonical, canonicalise
 from gossamer.model.outcome import Response
 from gossamer.model.queue_depth import QueueDepth
 
-if TYPE_CHECKING:
-    pass
-from gossamer.config.plugins import entry_label, load_plugin
-
 
 class PageLink(NamedTuple):
-    """A link of a page, with its address made whole."""
+    """A link of a page, with its absolute URL."""
 
     url: str
-    text: str  # what the reader clicks on
+    text: str  # the anchor text
     kind: LinkKind
     nofollow: bool
 
 
 class Page:
-    """A document that was fetched, archived and committed. What costs work is worked out when it is asked for."""
+    """A document that was fetched, archived and committed. Expensive properties are computed on first use."""
 
     def __init__(self, outcome: Outcome) -> None:
         assert outcome.response is not None
         self._outcome = outcome
         self.response: Response = outcome.response
-        """The answer as it was on the wire."""
+        """The response as received."""
 
     def __repr__(self) -> str:
         return f"<Page {self.status} {self.url}>"
@@ -79,7 +73,7 @@ class Page:
 
     @cached_property
     def body(self) -> bytes:
-        """The document, without its codings."""
+        """The body without its content codings."""
         return payload(self.response).body
 
     @property
@@ -87,7 +81,7 @@ class Page:
         return is_html(self.content_type, self.body[:1024])
 
     def read(self, want: Wanted | None = None) -> Contents | None:
-        """What is in the page, as much of it as is asked for; None if it is no HTML."""
+        """Parse the page, as much as `want` asks for; None if it is not HTML."""
         if not self.is_html:
             return None
         headers = self.response.headers
@@ -116,7 +110,7 @@ class Page:
 
     @cached_property
     def links(self) -> list[PageLink]:
-        """The links of an HTML page in document order, as whole addresses; what is no address is left out."""
+        """The links of an HTML page in document order, as absolute URLs; invalid ones are left out."""
         contents = self._contents
         if contents is None:
             return []
@@ -134,43 +128,43 @@ class Page:
 
 MAX_WAITING = 256
 MAX_BYTES = 64 * 1024 * 1024
-FAILURES_TOLD = 100
-"""After so many no more failures of a hook are logged, only counted."""
+MAX_LOGGED_FAILURES = 100
+"""After this many failures of hooks, further ones are counted but not logged."""
 
 Failed = Callable[[str, str, BaseException], None]
-"""Is told which hook failed, in which method, and how."""
+"""Called with the name of the hook that failed, the method, and the error."""
 
 
 class Hook:
-    """Override what you want to hear. The methods for pages and outcomes run one at a time in a thread of their own,
-    in the order of the commits, and a slow one slows the crawl down; `on_link` runs on the event loop and must be
-    quick. A hook that raises is logged, and the crawl goes on."""
+    """Override the methods you need. Those for pages and outcomes run one at a time in a thread of their own, in the
+    order of the commits, and slow ones slow the crawl down; `on_link` runs on the event loop and must be quick. An
+    error in a hook is logged, and the crawl continues."""
 
     def on_page(self, page: Page) -> None:
-        """A page is stored."""
+        """Called for every stored page."""
 
     def on_outcome(self, outcome: Outcome) -> None:
-        """A visit has ended, whichever way; also told of pages, before `on_page`."""
+        """Called for every outcome; for pages before `on_page`."""
 
     def on_link(self, page_url: str, url: str) -> bool | None:
-        """A link that is new to the crawl and may enter it. False keeps it out, with the reason `hook`."""
+        """Called for every link that is new and in scope. Return False to exclude it, with the reason `hook`."""
 
     def close(self) -> None:
-        """The crawl is over, and everything was told."""
+        """Called at the end of the crawl, after all pages and outcomes."""
 
 
 class HookRunner:
-    """A listener that passes everything on to hooks. Bounded."""
+    """A subscriber that calls hooks. Bounded."""
 
     def __init__(self, hooks: Sequence[tuple[str, Hook]], on_room: Callable[[], None], on_failure: Failed) -> None:
-        """`hooks` with their names. Belongs to the event loop it is made in."""
+        """`hooks` with their names. Owned by the event loop in which it is made."""
         self._hooks = tuple(hooks)
         self._on_room = on_room
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-hooks")
-        self._telling = [(name, hook) for name, hook in self._hooks if _hears(hook, "on_page", "on_outcome")]
-        self._asking = [(name, hook) for name, hook in self._hooks if _hears(hook, "on_link")]
+        self._outcome_hooks = [(name, hook) for name, hook in self._hooks if _overrides(hook, "on_page", "on_outcome")]
+        self._link_hooks = [(name, hook) for name, hook in self._hooks if _overrides(hook, "on_link")]
         self._waiting = 0
         self._bytes = 0
         self.failures = 0
@@ -184,12 +178,12 @@ class HookRunner:
         return QueueDepth(self._waiting, MAX_WAITING, self._bytes, MAX_BYTES)
 
     @property
-    def asks_about_links(self) -> bool:
-        return bool(self._asking)
+    def has_link_hooks(self) -> bool:
+        return bool(self._link_hooks)
 
     def may_enter(self, page_url: str, url: str) -> bool:
-        """Whether no hook keeps the link out. One that fails does not."""
-        for name, hook in self._asking:
+        """Whether no hook excludes the link. A hook that raises does not."""
+        for name, hook in self._link_hooks:
             try:
                 if hook.on_link(page_url, url) is False:
                     return False
@@ -198,39 +192,39 @@ class HookRunner:
         return True
 
     def publish(self, outcome: Outcome) -> None:
-        if not self._telling:
+        if not self._outcome_hooks:
             return
         size = len(outcome.response.wire_body) if outcome.response is not None else 0
         self._waiting += 1
         self._bytes += size
-        self._thread.submit(self._pass_on, outcome).add_done_callback(
-            lambda _: self._loop.call_soon_threadsafe(self._told, size)
+        self._thread.submit(self._call_hooks, outcome).add_done_callback(
+            lambda _: self._loop.call_soon_threadsafe(self._on_called, size)
         )
 
-    def _told(self, size: int) -> None:
+    def _on_called(self, size: int) -> None:
         self._waiting -= 1
         self._bytes -= size
         self._on_room()
 
-    def _pass_on(self, outcome: Outcome) -> None:
+    def _call_hooks(self, outcome: Outcome) -> None:
         page = Page(outcome) if outcome.response is not None else None
-        for name, hook in self._telling:
+        for name, hook in self._outcome_hooks:
             method = "on_outcome"
             try:
                 hook.on_outcome(outcome)
                 if page is not None:
                     method = "on_page"
                     hook.on_page(page)
-            except Exception as error:  # theirs: it must not stop ours
+            except Exception as error:  # of the user; it must not stop the crawl
                 self._loop.call_soon_threadsafe(self._failed, name, method, error)
 
     def _failed(self, name: str, method: str, error: BaseException) -> None:
         self.failures += 1
-        if self.failures <= FAILURES_TOLD:
+        if self.failures <= MAX_LOGGED_FAILURES:
             self._on_failure(name, method, error)
 
     async def close(self) -> None:
-        """Wait until everything is told, then let the hooks close."""
+        """Wait until all hooks were called, then close them."""
         await asyncio.wrap_future(self._thread.submit(self._close_hooks))
         self._thread.shutdown()
 
@@ -242,18 +236,16 @@ class HookRunner:
                 self._loop.call_soon_threadsafe(self._failed, name, "close", error)
 
 
-def _hears(hook: Hook, *methods: str) -> bool:
+def _overrides(hook: Hook, *methods: str) -> bool:
     return any(getattr(type(hook), method, None) is not getattr(Hook, method) for method in methods)
 
 
 HOOKS_GROUP = "gossamer.hooks"
-"""The group whose names are hooks and whose values are classes of them; a crawl has those that it names."""
+"""The entry-point group of hook classes; a crawl uses those that its configuration names."""
 
 
-def hook_named(name: str) -> "Hook":
-    """The hook that is installed under this name. Raises UsageError, which names it and what there is."""
-    from gossamer.crawl.hooks import Hook
-
+def hook_named(name: str) -> Hook:
+    """The hook that is installed under this name. Raises UsageError, which lists the installed ones."""
     found = {entry.name: entry for entry in entry_points(group=HOOKS_GROUP)}
     if name not in found:
         raise UsageError(f"no hook {name!r} is installed; there are: {', '.join(sorted(found)) or 'none'}")

@@ -1,29 +1,29 @@
-"""Is the crawl under load? What decides the selector's ratios, with hysteresis so that they do not flap."""
+"""Detects whether the crawl is under load, which decides the ratios of the selector. With hysteresis."""
 
 from gossamer.frontier.selector import Load
 
 ALL_BUSY = 1.0  # share of the fetch slots: high load from here on ...
-FULL = 0.8  # ... or when the fullest queue is as full as this ...
-HIGH_AFTER = 1.0  # ... for so many seconds
+FULL = 0.8  # ... or when the fullest queue is this full ...
+HIGH_AFTER = 1.0  # ... for this many seconds
 CALM_BUSY = 0.9  # normal again when fewer slots than this are busy ...
 CALM_FULL = 0.6  # ... and every queue is emptier than this ...
-NORMAL_AFTER = 2.0  # ... for so many seconds
+NORMAL_AFTER = 2.0  # ... for this many seconds
 
 
 class LoadDetector:
-    """Remembers how long things have been as they are. Fed a few times a second; reads no clock.
+    """Switches between normal and high load. Called a few times a second; reads no clock.
 
-    Between the two pairs of bounds nothing changes: a crawl that swings there stays what it was, and each switch
-    takes a second or two of the same at every look.
+    Between the two pairs of limits the load does not change, and a switch needs its condition to hold at every call for
+    a second or two.
     """
 
     def __init__(self) -> None:
         self.load = Load.NORMAL
-        self.reason = "the crawl has begun"  # for the load as it is
-        self._since: float | None = None  # what would switch it has held since then
+        self.reason = "the crawl has begun"  # for the current load
+        self._since: float | None = None  # the condition for a switch has held since then
 
     def look(self, now: float, busy: float, saturation: float) -> tuple[Load, str]:
-        """The load and the reason for it, as of `now` (any steady clock, in seconds).
+        """The load and its reason at `now` (any monotonic clock, in seconds).
 
         `busy` is the share of fetch slots in use, `saturation` how full the fullest queue is, both 0..1.
         """

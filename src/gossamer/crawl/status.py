@@ -1,9 +1,6 @@
-"""Every bounded queue of a running crawl, by name, and how full it is. docs/ARCHITECTURE.md says what slows when
-one fills.
+"""The state of a running crawl for its snapshot: depths of all bounded queues, internal timings, memory and CPU time.
 
-One look at what goes on inside a crawl.
-
-What this process takes of the machine.
+docs/ARCHITECTURE.md says what slows down when a queue fills.
 """
 
 import resource
@@ -23,7 +20,7 @@ from gossamer.sketch.durations import Durations
 from gossamer.store.threads import ReaderThread, WriterThread
 
 QUEUES: Final = ("hosts", "names", "visits", "bodies", "documents", "store_reads", "batch", "listeners", "log")
-"""In the order in which a document passes them; the log is beside them. The labels of the metrics are these."""
+"""The labels of the metrics, in the order in which a document passes the queues; the log is the last."""
 
 
 def queues_of(
@@ -34,7 +31,7 @@ def queues_of(
     store: WriterThread,
     log: EventLog,
 ) -> dict[str, QueueDepth]:
-    """One moment of them all. Costs some microseconds."""
+    """The depths of all queues. Costs some microseconds."""
     (hosts, visits), documents = engine.fills, engine.documents.fill
     fills = (
         hosts,
@@ -58,7 +55,7 @@ def own_use() -> ProcessUse:
 
 
 def rss_bytes() -> int:
-    """Memory in use now; 0 where the kernel does not tell."""
+    """Resident memory now; 0 without procfs."""
     try:
         with open("/proc/self/statm", "rb") as statm:
             return int(statm.read().split()[1]) * _PAGE
@@ -67,7 +64,7 @@ def rss_bytes() -> int:
 
 
 def max_rss_bytes() -> int:
-    """The most memory this process ever held. `getrusage` would count what our parent held when it forked us."""
+    """Peak resident memory of this process. `getrusage` would include that of the parent at the fork."""
     try:
         with open("/proc/self/status", "rb") as status:
             for line in status:
@@ -79,7 +76,7 @@ def max_rss_bytes() -> int:
 
 
 class Timed(Protocol):
-    """A fetcher whose exchanges are timed."""
+    """A fetcher that times its exchanges."""
 
     @property
     def times(self) -> ExchangeTimes: ...
@@ -95,7 +92,7 @@ def internals_of(
     wakings: Durations,
     hosts_failing: int,
 ) -> Internals:
-    """Costs some ten microseconds, whatever the size of the crawl."""
+    """Timings and counts. Costs some ten microseconds, whatever the size of the crawl."""
     dns, times = resolver.statistics(), fetcher.times
     phases = (resolver.times, times.connect, times.tls, times.first_byte, times.body, documents.times, store.times)
     return Internals(

@@ -1,20 +1,21 @@
-"""What next, and when? The frontier, without IO.
+"""Which URL is fetched next, and when? The frontier, without IO.
 
-In come hosts and URLs that are due, as the task table has them; out go visits, one per host and address at a time, none
-before its time. On the way a URL passes:
+Input: hosts and due URLs, as the task table has them. Output: visits, one per host and address at a time, none before
+the politeness delay has passed. On the way a URL passes:
 
-    front queue (priority class) -> selector -> router -> back queue of its host -> politeness heap -> ready -> out
+    front queue (priority class) -> selector -> router -> back queue of its host -> politeness heap -> ready -> visit
 
-Reading order: `politeness` (when may a host be contacted?), `selector` (which class is served?), `front_queue`,
-`back_queue` with `ranked` (a host's URLs by score), `router` (who has a back queue, and what is read for it),
-`domains`, `rests` (the politeness heap), `address_gate`, `ready_classes` or `ready_scores` with `line`, `later` (URLs
-that are not due yet), `errands` (a visit that must ask another host), `frontier` (joins them); beside them `orderings`
-and `signals` (how important is a URL?), `retries` (what after a failure?) and `breaker` (a host in trouble).
+Reading order: `politeness` (when may a host be contacted?), `selector` (which class is served?), `front_queue` (with
+the timers of URLs that are not due yet), `back_queue` (a host's URLs in memory), `router` (which hosts have a back
+queue, and what is loaded for them), `domain_counts`, `politeness_heap`, `address_gate`, `ready` with `lazy_heap`,
+`cross_host` (requests of a visit to another host), `frontier` (joins them). In addition: `orderings` (how important is
+a URL?), `retries` (what happens after a failure?) and `breaker` (hosts that keep failing).
 
-The task table is read and written while the frontier goes on, so what it learns may be old: a load may not know of a
-commit that was reported before it arrived, or know of one that is reported later. Commits are numbered, so the queues
-know what a load has seen; for the rest `HostQueue.grow` and `FrontQueue.grow` go back as far as it may lie.
+The task table is read and written while the frontier works, so a load may be out of date: it may lack a commit that was
+reported before it arrived, or include one that is reported later. Commits are numbered, so the queues know what a load
+has seen; otherwise `HostQueue.grow` and `FrontQueue.grow` move the cursor back as far as necessary.
 
-What always holds: a URL is handed out once until its outcome is settled; no host has two visits out; `not_before` is
-never violated; memory is bounded by `FrontierLimits`, whatever the size of the crawl. Dropping all of it loses nothing.
+Invariants: a URL is handed out once until its outcome is settled; no host has two visits in flight; `not_before` is
+never violated; memory is bounded by `FrontierLimits`, whatever the size of the crawl. Dropping the frontier loses
+nothing.
 """

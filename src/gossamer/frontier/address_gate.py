@@ -1,4 +1,4 @@
-"""Hosts that share an address share a gap: the gate of one address. Where several workers crawl, so do theirs."""
+"""Address gates: hosts that share an IP address share its politeness delay, across workers too."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from gossamer.model.units import HostId, Instant
 class AddressGate:
     """Lets one host at a time contact an address.
 
-    Invariants: `busy_with` is the only host with a request on the address; `not_before` only moves forward;
-    a host in `parked` is in no other structure of the frontier.
+    Invariants: `busy_with` is the only host with a request to the address; `not_before` only moves forward; a host in
+    `parked` is in no other structure of the frontier.
     """
 
     not_before: Instant = Instant(0.0)
@@ -24,7 +24,7 @@ class AddressGate:
 
 
 class AddressGates:
-    """All gates in use. A gate that is idle, at rest no longer and empty is forgotten."""
+    """All gates in use. Gates that are open and have no parked hosts are dropped."""
 
     def __init__(self) -> None:
         self._gates: dict[str, AddressGate] = {}
@@ -32,13 +32,14 @@ class AddressGates:
         self.others: OtherWorkers | None = None
 
     def share_with(self, others: OtherWorkers, now: Instant) -> None:
-        """Contact no address while another worker does, or while it rests from that; tell what we know of rests."""
+        """Share the gates with other workers, beginning with the delays known so far."""
         self.others = others
         for address, gate in self._gates.items():
             others.close_until(address, gate.not_before, now)
 
     def enter(self, address: str, host_id: HostId, now: Instant) -> bool:
-        """Go through the gate if it is open. Where another worker is or has just been, it is closed for a while."""
+        """Enter the gate if it is open. If another worker holds the address or has just used it, the gate is closed for
+        a while."""
         gate = self.for_address(address, now)
         if not gate.is_open(now):
             return False
@@ -65,11 +66,11 @@ class AddressGates:
         return gate
 
     def close_until(self, address: str, until: Instant) -> None:
-        """Close the gate until then: what a restart knows of the last contact."""
+        """Close the gate until then, for contacts made before a restart."""
         gate = self._gates.setdefault(address, AddressGate())
         gate.not_before = max(gate.not_before, until)
 
     def _sweep(self, now: Instant) -> None:
-        """Drop what says nothing any more. Amortised O(1): the next sweep waits until the rest has doubled."""
+        """Drop gates that carry no information. Amortised O(1): the next sweep happens when the number has doubled."""
         self._gates = {a: g for a, g in self._gates.items() if g.parked or not g.is_open(now)}
         self._sweep_at = max(1024, 2 * len(self._gates))

@@ -1,6 +1,6 @@
-"""The URLs of one host that are in memory, best first: for orderings by score. Hot: benchmarks/bench_frontier.py.
+"""The back queue of one host, and how far the task table was read for it. Hot: benchmarks/bench_frontier.py.
 
-The back queue of one host: its URLs that are in memory, and how far the task table has been read for it.
+`RankedUrls` holds the URLs in memory under orderings by score; `HostQueue` is the back queue itself.
 """
 
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ _SLACK = 64  # stale entries that are not worth a sweep
 
 
 class RankedUrls:
-    """A heap whose scores may change. O(log n) for every change: the old entry stays and is known to be stale.
+    """A heap whose scores may change. Every change is O(log n): the old entry stays and is recognised as stale.
 
-    Invariant: a URL that is here has exactly one valid entry, that of its present priority.
+    Invariant: a URL in the heap has exactly one valid entry, that of its current priority.
     """
 
     __slots__ = ("_heap", "_tasks", "dated")
@@ -28,7 +28,7 @@ class RankedUrls:
     def __init__(self) -> None:
         self._tasks: dict[int, Task] = {}
         self._heap: list[Key] = []
-        self.dated = 0  # of those here, how many were read from the queue by date
+        self.dated = 0  # of these, how many were loaded from the queue by date
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -45,7 +45,7 @@ class RankedUrls:
         heappush(self._heap, (-task.priority, task.url_id))
 
     def head(self) -> Key | None:
-        """The key of the best; None if there is none."""
+        """The key of the best URL; None if there is none."""
         heap, tasks = self._heap, self._tasks
         while heap:
             key = heap[0]
@@ -56,7 +56,7 @@ class RankedUrls:
         return None
 
     def pop(self) -> Task:
-        """The best, taken out. There must be one."""
+        """Remove and return the best URL. There must be one."""
         key = self.head()
         assert key is not None
         heappop(self._heap)
@@ -65,7 +65,7 @@ class RankedUrls:
         return task
 
     def rescore(self, url_id: int, priority: float) -> bool:
-        """Another priority for a URL, if it is here."""
+        """Change the priority of a URL. Returns False if it is not here."""
         task = self._tasks.get(url_id)
         if task is None:
             return False
@@ -79,7 +79,7 @@ class RankedUrls:
         return True
 
     def trim(self, most: int) -> Key | None:
-        """Keep the best `most`. Returns the key of the worst that is kept if any were let go."""
+        """Keep the best `most`. If any were dropped, returns the key of the worst one kept."""
         if len(self._tasks) <= most:
             return None
         self._heap = sorted((-t.priority, t.url_id) for t in self._tasks.values())[:most]
@@ -95,45 +95,45 @@ class RankedUrls:
 
 FIRST_LOAD = 4
 LARGEST_LOAD = 64
-LOW_MARK = 2  # ask for more when a class has no more than this left
-MAX_RANKED = 4 * LARGEST_LOAD  # URLs by score in memory: what has been lifted into it may be more than was asked for
+LOW_MARK = 2  # load more when a class has no more than this left
+MAX_RANKED = 4 * LARGEST_LOAD  # URLs by score in memory; moved URLs come on top of what was loaded
 
 START: tuple[float, int] = (-1e300, 0)
-"""The cursor of a queue of which nothing has been read."""
+"""The cursor of a queue that has not been read."""
 
 
 class HostState(Enum):
-    EMPTY = "empty"  # no URL in memory of which it is known that it is next; the store has been asked, or will be
-    WAITING = "waiting"  # its earliest contact lies ahead
+    EMPTY = "empty"  # no URL in memory is known to be next; a load is pending or will be
+    WAITING = "waiting"  # its earliest contact is in the future
     READY = "ready"  # may be contacted now
-    OUT = "out"  # one visit is out, or another host's errand to this one
+    OUT = "out"  # a visit is in flight, or another host's request to this one
     PARKED = "parked"  # its address is resting, or busy with another host
 
 
 EMPTY, WAITING, READY, OUT, PARKED = HostState
-"""By themselves, because the frontier asks for them at every step and an attribute of a class is slow to find."""
+"""As module constants, because the frontier uses them at every step and class attributes are slow to look up."""
 
 
 class Growth(NamedTuple):
-    """Something was added to a queue of the table, or moved in it, by a commit."""
+    """A commit added URLs to a queue of the task table, or moved one."""
 
     commit: int
     front: int
-    place: float  # nothing new stands before this
+    place: float  # nothing new is before this
     url_id: int = 0  # the URL that moved
     priority: float = 0.0
 
 
 class HostQueue:
-    """One host's URLs in the order they will be fetched: by class, or all together by score.
+    """One host's URLs in the order in which they will be fetched: by class, or all together by score.
 
     Invariants:
-      * all its URLs are of this host;
-      * at most one visit is out at a time (state OUT);
+      * all URLs are of this host;
+      * at most one visit is in flight (state OUT);
       * `not_before` only moves forward;
-      * it stands in the ready structure exactly in state READY, in the politeness heap exactly in WAITING,
-        at its address's gate exactly in PARKED;
-      * a URL is in memory, or out, or on its way into the store (`unsettled`), never two of these.
+      * it is in the ready structure exactly in state READY, in the politeness heap exactly in WAITING,
+        and parked at its address gate exactly in PARKED;
+      * a URL is in memory, in flight, or being written to the store (`unsettled`), never two of these.
     """
 
     __slots__ = (
@@ -152,30 +152,30 @@ class HostQueue:
         self.ranked = RankedUrls() if by_score else None
         self.cursors = [START] * fronts  # per front queue: (place, url_id) of the last one loaded
         self.more = [True] * fronts  # per front queue: the table may hold more beyond the cursor
-        self.as_of = [0] * fronts  # per front queue: the last commit that the last load knew of, and ...
+        self.as_of = [0] * fronts  # per front queue: the last commit included in the last load, and ...
         self.begun_at = [START[0]] * fronts  # ... the place from which it read
         self.not_before = Instant(0.0)
-        self.yields_until = Instant(0.0)  # its own URLs let somebody's errand go first until then
+        self.yields_until = Instant(0.0)  # its own URLs wait until then for another host's request
         self.last_took = 0.0
         self.state = EMPTY
-        self.turn = 0  # grows whenever it enters or leaves the ready structure, so that stale entries are known
+        self.turn = 0  # incremented on every move between structures, which makes old entries stale
         self.address: str | None = None
         self.unsettled: list[int] = []
         self.loading = False
         self.known = False  # its record has been read
-        self.out_id = 0  # the URL that is out; 0: none
-        self.grown: list[Growth] = []  # what was added while a load was under way
-        self.settled_since: list[tuple[int, int]] = []  # (url_id, commit), while a load was under way
-        self.rewound = moves  # a cursor went back, say, so what is loaded may be here already
-        self.served = 0  # visits since it was given this back queue
+        self.out_id = 0  # the URL in flight; 0: none
+        self.grown: list[Growth] = []  # what was added during a load
+        self.settled_since: list[tuple[int, int]] = []  # (url_id, commit), during a load
+        self.rewound = moves  # a cursor moved back, so a load may return URLs that are here already
+        self.served = 0  # visits since it got this back queue
         self.load_size = FIRST_LOAD
 
     def __lt__(self, other: "HostQueue") -> bool:
-        # Heaps compare hosts only where a stale entry of one that retired meets the new one of the same host.
+        # Heaps compare hosts only when a stale entry of a retired host meets a new entry of the same host.
         return self.host_id < other.host_id
 
     def learn(self, record: HostRecord) -> None:
-        """Take over what the store remembers of the host."""
+        """Take over the stored record of the host."""
         self.host = record.host
         self.domain_id = record.domain_id
         self.suffix_id = record.suffix_id
@@ -184,10 +184,8 @@ class HostQueue:
         self.address = record.address
         self.known = True
 
-    # --- what is in memory ---------------------------------------------------------------------------
-
     def has_next(self) -> bool:
-        """Whether there is a URL of which it is certain that none in the table comes before it."""
+        """Whether there is a URL that certainly comes before everything left in the table."""
         if self.ranked is None:
             return any(self.fronts)
         head = self.ranked.head()
@@ -195,17 +193,17 @@ class HostQueue:
 
     @property
     def held(self) -> int:
-        """How many URLs are in memory."""
+        """The number of URLs in memory."""
         return sum(map(len, self.fronts)) if self.ranked is None else len(self.ranked)
 
     def take(self, front: int) -> Task:
-        """The next URL of a class (by score: of all), taken out."""
+        """Remove and return the next URL of a class (by score: of all)."""
         task = self.fronts[front].pop() if self.ranked is None else self.ranked.pop()
         self.out_id = task.url_id
         return task
 
     def put_back(self, task: Task) -> None:
-        """The URL that is out is the next one again."""
+        """Make the URL in flight the next one again."""
         self.out_id = 0
         if self.ranked is None:
             self.fronts[task.front].append(task)
@@ -213,7 +211,7 @@ class HostQueue:
             self.ranked.add(task)
 
     def release(self) -> None:
-        """Let go of what is in memory; the task table has it all. Nothing more is loaded unless something is added."""
+        """Drop the URLs in memory; the task table has them all. Nothing is loaded until something is added."""
         self.state = EMPTY
         for tasks in self.fronts:
             tasks.clear()
@@ -235,11 +233,11 @@ class HostQueue:
         return [*wanted, 1] if more[1] and ranked.dated <= LOW_MARK else wanted
 
     def runs_low(self) -> bool:
-        """Whether `wanted` has anything."""
+        """Whether `fronts_to_load` is not empty."""
         return True in self.more and bool(self.fronts_to_load())
 
     def add(self, front: int, tasks: list[Task], *, exhausted: bool, commit: int) -> bool:
-        """Append what was loaded for a front queue, as of a commit. Whether anything was taken."""
+        """Append what was loaded for a front queue, as of a commit. Returns whether anything was added."""
         self.more[front] = not exhausted
         self.as_of[front] = commit
         self.begun_at[front] = self.cursors[front][0]
@@ -260,7 +258,7 @@ class HostQueue:
         return bool(taken)
 
     def _not_held(self, front: int, tasks: list[Task], commit: int) -> list[Task]:
-        """Those that are not here already, nor out, nor settled by what the load does not know of."""
+        """The tasks that are not in memory, in flight, or settled by a later commit than the load includes."""
         held = {self.out_id, *self.unsettled, *(url_id for url_id, since in self.settled_since if since > commit)}
         if self.ranked is None:
             for waiting in self.fronts:
@@ -269,7 +267,7 @@ class HostQueue:
         return [task for task in tasks if task.url_id not in held and task.url_id not in self.ranked]
 
     def end_load(self, commit: int) -> None:
-        """A load, as of a commit, has come to its end: now for what it could not know of."""
+        """A load, as of a commit, is complete: apply what happened since."""
         self.loading = False
         grown, self.grown = self.grown, []
         for growth in grown:
@@ -284,17 +282,17 @@ class HostQueue:
             self.cursors[1] = START
             self.more = [True, True]
 
-    # --- what commits bring ------------------------------------------------------------------------------
+    # --- commits -----------------------------------------------------------------------------------------
 
     def settle(self, url_id: int, commit: int) -> None:
-        """An outcome is on record."""
+        """An outcome was committed."""
         if url_id in self.unsettled:
             self.unsettled.remove(url_id)
         if self.loading:
             self.settled_since.append((url_id, commit))
 
     def move(self, growth: Growth) -> bool:
-        """A waiting URL stands elsewhere now. Whether that changed anything in memory."""
+        """A waiting URL changed its place. Returns whether that changed anything in memory."""
         url_id = growth.url_id
         if url_id == self.out_id or url_id in self.unsettled:
             return False
@@ -304,7 +302,7 @@ class HostQueue:
             self.grow(growth)
             return False
         if not self.loading and self._knows(growth):
-            return False  # it has been read in its new class, or it stays in its old one if it was here already
+            return False  # already loaded from its new class; or, if it was here before, it stays in its old one
         self.grow(growth)
         return self._leave_class(url_id)
 
@@ -317,15 +315,14 @@ class HostQueue:
         return False
 
     def grow(self, growth: Growth) -> None:
-        """Something was added to a queue in the table. The cursor may have passed its place before it could be seen;
-        then it goes back there."""
+        """A queue of the table has grown. If the cursor has already passed that place, move it back."""
         if self.loading:
             self.grown.append(growth)
         elif not self._knows(growth):
             self._rewind(growth)
 
     def _knows(self, growth: Growth) -> bool:
-        """Whether the last load has seen what was added, or will come to it."""
+        """Whether the last load includes the addition, or the next one will."""
         return growth.commit <= self.as_of[growth.front] and growth.place >= self.begun_at[growth.front]
 
     def _rewind(self, growth: Growth) -> None:
@@ -337,7 +334,7 @@ class HostQueue:
 
     @property
     def is_drained(self) -> bool:
-        """Nothing in memory, nothing more to load, nothing on its way into the store."""
+        """Nothing in memory, nothing more to load, nothing being written to the store."""
         return (
             self.state is EMPTY
             and self.known

@@ -1,18 +1,18 @@
-"""Is a host in trouble, and how long is it left alone? Pure: time and chance are parameters.
+"""Circuit breaker of a host: is it failing, and for how long is it left alone? Pure: time and chance are parameters.
 
     CLOSED ─── 5 failures in a row ───► OPEN ─── its rest is over ───► HALF-OPEN: one visit
       ▲                                   ▲                                 │        │
       │                                   └────────── it fails ─────────────┘        │
       └───────────────────────────────── an answer ──────────────────────────────────┘
 
-A host has one visit out at a time, so whichever comes first after a rest is the probe, and the host is back at its full
-rate with the first answer. While it is open no URL loses a try: the host is sick, not they. A host that stays sick for
-longer than our patience is given up: its URLs go to the dead letters without another request, until the next probe.
+A host has one visit in flight at a time, so the first visit after a rest is the probe, and the first answer restores
+the full rate. While the breaker is open no URL loses a try, because the fault is the host's. When a host has failed for
+longer than `patience`, its URLs become dead letters without another request, until the next probe.
 
-A host that was not reached at all rests after the first failure already: no other URL would fare better.
+A host that could not be reached at all rests after the first failure: other URLs would fail too.
 
-A host that has never answered is waited for only while there is something else to do (`should_stop_waiting`): a crawl
-of a host that does not exist ends after a minute.
+A crawl waits for a host that has never answered only while there is other work (`should_stop_waiting`): crawling a host
+that does not exist ends after a minute.
 """
 
 import random
@@ -23,38 +23,38 @@ from typing import NamedTuple, Self
 from gossamer.model.units import Instant, Seconds
 
 _MOST_DOUBLINGS = 32
-_LAST_PATIENCE = 4.0  # first rests: three or four tries, a minute or a little more
+_LAST_PATIENCE = 4.0  # times `first_rest`: three or four tries, about a minute
 _LEAST_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class BreakerPolicy:
-    """Rests double from the first one on until a minute, so that a host that is back is noticed within it. Trouble that
-    has lasted long is noticed to be over within a tenth of the time that it has lasted."""
+    """Rests double from `first_rest` up to a minute, so that a recovered host is noticed within that time. After long
+    failures, recovery is noticed within a tenth of the time that they have lasted."""
 
     opens_after: int = 5
     first_rest: Seconds = Seconds(10.0)
     noticed_within: Seconds = Seconds(60.0)
     noticed_share: float = 0.1
     longest_rest: Seconds = Seconds(3600.0)
-    patience: Seconds = Seconds(900.0)  # trouble that lasts longer: the host's URLs are given up
+    patience: Seconds = Seconds(900.0)  # after this long, the host's URLs are given up
 
     @property
     def last_patience(self) -> Seconds:
-        """So long a host that never answered is waited for when nothing else is left to do."""
+        """How long to wait for a host that never answered when there is no other work."""
         return Seconds(_LAST_PATIENCE * self.first_rest)
 
 
 class Silence(Enum):
-    """Whether a host in trouble has ever answered."""
+    """Whether a failing host has ever answered."""
 
     NONE = ""  # it has
     NEVER_ANSWERED = "unanswered"
-    GIVEN_UP = "given-up"  # it has not, and nobody waits for it any more
+    GIVEN_UP = "given-up"  # it has not, and the crawl no longer waits for it
 
 
 class HostFailures(NamedTuple):
-    """A host that fails: how often in a row, since when, until when it is left alone, and the last reason."""
+    """The failures of a host: how many in a row, since when, until when it is left alone, and the last reason."""
 
     failures: int
     since: Instant
@@ -63,12 +63,12 @@ class HostFailures(NamedTuple):
     silence: Silence = Silence.NONE
 
     def to_text(self) -> str:
-        """`5:1700000000.0:1700000060.0:conn_refused:unanswered`, as it is kept with the host's row over a restart."""
+        """`5:1700000000.0:1700000060.0:conn_refused:unanswered`, as stored in the host's row."""
         return f"{self.failures}:{self.since!r}:{self.until!r}:{self.reason}:{self.silence.value}"
 
     @classmethod
     def from_text(cls, text: str) -> Self | None:
-        """The same again; None for what was not written by `to_text`. Never raises."""
+        """The inverse of `to_text`; None for any other text. Never raises."""
         try:
             failures, since, until, words = text.split(":", 3)
             reason, _, silence = words.partition(":")
@@ -88,8 +88,8 @@ def after_failure(
     asked: Seconds | None = None,
     unanswered: bool = False,
 ) -> HostFailures:
-    """One more failure. `unreached`: it says nothing about the URL; `asked`: the host said how long it wants to be
-    left; `unanswered`: nothing has come from the host, neither now nor before its trouble."""
+    """Count one more failure. `unreached`: it says nothing about the URL; `asked`: the delay the host asked for;
+    `unanswered`: the host has sent nothing, neither now nor before."""
     failures, since = (1, now) if before is None else (before.failures + 1, before.since)
     silence = Silence.NONE
     if unanswered:
@@ -103,12 +103,12 @@ def after_failure(
 
 
 def is_open(policy: BreakerPolicy, trouble: HostFailures | None) -> bool:
-    """Whether the host counts as sick."""
+    """Whether the breaker is open."""
     return trouble is not None and trouble.failures >= policy.opens_after
 
 
 def is_given_up(policy: BreakerPolicy, trouble: HostFailures | None, now: Instant) -> bool:
-    """Whether the host has been sick for so long that its URLs wait no longer."""
+    """Whether the host has failed for so long that its URLs are given up."""
     if trouble is None:
         return False
     if trouble.silence is Silence.GIVEN_UP:
@@ -117,7 +117,7 @@ def is_given_up(policy: BreakerPolicy, trouble: HostFailures | None, now: Instan
 
 
 def should_stop_waiting(policy: BreakerPolicy, trouble: HostFailures, now: Instant) -> bool:
-    """Whether nobody would wait longer for this host who has nothing else to do."""
+    """Whether a crawl with no other work should stop waiting for this host."""
     if trouble.silence is not Silence.NEVER_ANSWERED or trouble.failures < _LEAST_TRIES:
         return False
     return now - trouble.since >= policy.last_patience

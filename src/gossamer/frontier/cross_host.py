@@ -1,9 +1,9 @@
-"""Errands: a visit that has to ask another host than its own (a robots.txt that redirects there).
+"""Cross-host requests: a visit has to contact another host than its own (a robots.txt that redirects there).
 
-The other host may have a back queue, a row in the store, or neither; it is owed its gap all the same. While an errand
-is out no visit of that host is, and its clock and its address's move as after a visit. Its address has one line, in
-which whoever is on an errand stands like everybody else; its own URLs let an errand that waits for it go first, every
-other time.
+The other host may have a back queue, a row in the store, or neither; it gets its politeness delay in any case. While
+the request is in flight there is no visit to that host, and its delay and its address's are updated as after a visit.
+At an address gate such a request queues like any other visit; on the host itself, its own URLs and waiting cross-host
+requests take turns.
 """
 
 from collections.abc import Mapping
@@ -16,63 +16,64 @@ from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 
 ASK_AGAIN = Seconds(0.5)
-"""After this long whoever waits for a host that is busy asks again."""
+"""A visit that waits for a busy host tries again after this delay."""
 PRECEDENCE = Seconds(0.25)
-"""For so long a host's own URLs stand back for an errand that was told to come back, and the other way round."""
+"""How long a host's own URLs wait for a pending cross-host request, and the other way round."""
 PATIENCE = Seconds(5.0)
-"""A host that has not used its turn for so long has no use for it."""
+"""A host that has not used its turn for this long has lost it."""
 _SWEEP_AT = 1024
 
 
 class HostLender(Protocol):
-    """What the frontier does for errands."""
+    """What the frontier does for cross-host requests."""
 
     def enter_address(self, visit: Visit, address: str, now: Instant) -> bool: ...
 
     def leave_address(self, visit: Visit, contact: Contact, now: Instant, home: str | None) -> None:
-        """The visit has contacted the address and is to go to `home` next, if that is known."""
+        """The visit has contacted the address and continues at `home`, if that is known."""
         ...
 
     def reserve(self, host: HostQueue) -> None:
-        """Take a host out of its structure; it counts as out until it is given back."""
+        """Take a host out of its structure; it counts as in flight until `end_reservation`."""
         ...
 
     def end_reservation(self, host: HostQueue) -> None: ...
 
     def yield_until(self, host: HostQueue, until: Instant) -> None:
-        """None of the host's own URLs before then."""
+        """Do not visit the host's own URLs before then."""
         ...
 
     def is_retiring(self, host_id: HostId) -> bool:
-        """Whether the host gave its back queue up and that is not on record yet."""
+        """Whether the host gave up its back queue and that is not committed yet."""
         ...
 
 
 class CrossHostRequests:
-    """Who is asked by somebody else's visit, and who rests from that. Owned by the frontier."""
+    """Hosts that are contacted by a visit of another host, and their delays after that. Owned by the frontier."""
 
     def __init__(self, politeness: PolitenessPolicy, hosts: Mapping[HostId, HostQueue], lender: HostLender) -> None:
         self._politeness = politeness
         self._hosts = hosts
         self._lender = lender
-        self._out: dict[HostKey, HostQueue | None] = {}  # hosts that are being asked, with their back queues
-        self._rests: dict[HostKey, Instant] = {}  # until the store knows, and for hosts of which it knows nothing
-        self._homes: dict[HostId, str | None] = {}  # the own addresses of hosts whose visits are away, or stand in line
-        self._last: set[HostId] = set()  # hosts in memory whose last contact was an errand
+        self._out: dict[HostKey, HostQueue | None] = {}  # hosts being contacted, with their back queues
+        self._rests: dict[HostKey, Instant] = {}  # delays not in the store yet, or of hosts it does not know
+        self._homes: dict[HostId, str | None] = {}  # the hosts' own addresses, while their visits are elsewhere
+        self._last: set[HostId] = set()  # hosts whose last contact was a cross-host request
         self._sweep_at = _SWEEP_AT
 
     def __len__(self) -> int:
-        """How many are out."""
+        """Requests in flight."""
         return len(self._out)
 
     def begin(
         self, visit: Visit, host: HostKey, host_id: HostId | None, rests_until: Instant, address: str, now: Instant
     ) -> bool | WaitUntil:
-        """Ask to contact `host` at `address` for a visit of another host that is out.
+        """Ask to contact `host` at `address` for a visit of another host that is in flight.
 
-        `host_id` and `rests_until` are what the store knows of it, if anything. True: do, and come back through
-        `end`. False: the address is busy or resting; the visit has been taken back and comes again when it is free.
-        Otherwise the host is busy or resting: nothing has changed, and the caller finishes the visit until then.
+        `host_id` and `rests_until` are what the store knows about it, if anything. True: go ahead and call `end`
+        afterwards. False: the address is busy or resting; the visit has been taken back and is handed out again when
+        the address is free. Otherwise the host is busy or resting: nothing has changed, and the caller finishes the
+        visit until then.
         """
         queue = self._queue(host, host_id)
         if host in self._out or (host_id is not None and self._lender.is_retiring(host_id)):
@@ -97,7 +98,7 @@ class CrossHostRequests:
         return True
 
     def end(self, visit: Visit, host: HostKey, contact: Contact, now: Instant) -> Instant:
-        """The host has been asked. The visit is still out. Returns the earliest next contact of that host."""
+        """The host has been contacted. The visit is still in flight. Returns the host's earliest next contact."""
         until = next_contact(self._politeness, contact)
         queue = self._out.pop(host)
         self._rest(host, until, now)
@@ -111,21 +112,21 @@ class CrossHostRequests:
         return until
 
     def on_host_loaded(self, queue: HostQueue, host: HostKey) -> None:
-        """A host has got a back queue, before anything was learnt of it."""
+        """A host got a back queue; its record has not been read yet."""
         queue.not_before = max(queue.not_before, self._rests.get(host, Instant(0.0)))
         if host in self._out and self._out[host] is None:
             queue.state = OUT
             self._out[host] = queue
 
     def on_visit_finished(self, host_id: HostId) -> None:
-        """A visit of the host itself has ended."""
+        """A visit to the host itself has ended."""
         if self._last:
             self._last.discard(host_id)
 
     def _queue(self, host: HostKey, host_id: HostId | None) -> HostQueue | None:
         if host_id is not None:
             return self._hosts.get(host_id)
-        # When the store was asked it had never heard of the host. It may have since; that is seldom.
+        # The store did not know the host when it was queried. It may by now, but rarely.
         return next((queue for queue in self._hosts.values() if queue.host == host), None)
 
     def _rest(self, host: HostKey, until: Instant, now: Instant) -> None:

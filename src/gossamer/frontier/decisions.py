@@ -1,7 +1,4 @@
-"""What the frontier says: whose turn it is, who gave up, how things stand.
-
-What the frontier is told from outside.
-"""
+"""Decisions, limits and statistics of the frontier, and what it learns from a commit."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,18 +11,18 @@ from gossamer.model.units import HostId, Instant
 
 @dataclass(frozen=True, slots=True)
 class WaitUntil:
-    """Nothing may be contacted before then, unless something is offered or finished earlier."""
+    """Nothing may be contacted before then, unless a load, a commit or the end of a visit changes that."""
 
     when: Instant
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Nothing to do until a load, a finish or a commit brings something."""
+    """Nothing to do until a load, a commit or the end of a visit."""
 
 
 class Retired(NamedTuple):
-    """A host that gave its back queue up. `not_before` is kept in its front-queue entry if URLs remain."""
+    """A host that gave up its back queue. If URLs remain, `not_before` is kept in its front-queue entry."""
 
     host_id: HostId
     domain_id: int
@@ -34,11 +31,11 @@ class Retired(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FrontierLimits:
-    """The bounds of the working set. Memory depends on these, not on the size of the crawl."""
+    """Bounds of the working set. Memory depends on these, not on the size of the crawl."""
 
     max_hosts: int = 10_000  # back queues
-    quantum: int = 100  # visits after which a host makes room when others wait for a back queue
-    long_rest: float = 60.0  # a host resting longer than this makes room at once when others wait
+    quantum: int = 100  # visits after which a host yields its back queue if others wait for one
+    long_rest: float = 60.0  # seconds; a host resting longer yields at once if others wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +60,12 @@ def selector_shares(drawn: Sequence[int]) -> tuple[float, ...]:
 
 
 def date_or_none(when: float) -> Instant | None:
-    """For people: infinity is no date."""
+    """None for infinity."""
     return None if when == math.inf else Instant(when)
 
 
 class Report(Protocol):
-    """What a commit means to the frontier (`model.batch.Committed` is one)."""
+    """The effects of a commit on the frontier (`model.batch.Committed` implements it)."""
 
     @property
     def number(self) -> int: ...

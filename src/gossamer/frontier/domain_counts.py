@@ -1,8 +1,8 @@
-"""Counts of the domains whose hosts have a back queue: for the caps, and for orderings in which a domain has a say.
+"""Counts of the domains whose hosts have a back queue: for per-domain limits and for orderings with a domain term.
 
-The store has the counts of all domains. Here are only those of hosts in memory, so a crawl over a million domains
-holds no more of them than the frontier has back queues; and the visits of public suffixes, of which there are some
-thousands in the world.
+The store has the counts of all domains. Only those of hosts in memory are here, so a crawl over a million domains holds
+no more of them than the frontier has back queues; plus the visits of public suffixes, of which there are some
+thousands.
 """
 
 from collections import Counter
@@ -13,17 +13,17 @@ from gossamer.model.task import HostRecord
 
 
 class DomainTable:
-    """The facts of a domain from when its first host gets a back queue until its last host has given it up.
+    """The facts of a domain, from when its first host gets a back queue until its last host gives it up.
 
-    What a load brings may be older than what commits have reported meanwhile. So while one is under way every report is
-    kept, and what the load did not know of is added to what it brings.
+    A load may be older than commits reported in the meantime. So reports are kept while a load is pending, and those
+    that the load does not include are added to what it returns.
     """
 
     def __init__(self, suffix_visits: Mapping[int, int] | None = None) -> None:
         self._facts: dict[int, DomainFacts] = {}
         self._hosts: Counter[int] = Counter()  # domain -> its hosts in memory
-        self._left: list[int] = []  # whose last host left while a load was under way
-        self._reports: list[tuple[int, int, int, int]] = []  # (commit, domain, links, from others) meanwhile
+        self._left: list[int] = []  # whose last host left during a load
+        self._reports: list[tuple[int, int, int, int]] = []  # (commit, domain, links, from others) during a load
         self._loading = False
         self.suffix_visits: Counter[int] = Counter(suffix_visits or {})
 
@@ -44,7 +44,7 @@ class DomainTable:
         self._left.clear()
 
     def enter(self, record: HostRecord, commit: int) -> None:
-        """A host has got a back queue; its record is as of a commit."""
+        """A host got a back queue; its record is as of a commit."""
         domain_id = record.domain_id
         self._hosts[domain_id] += 1
         if domain_id in self._facts:
@@ -56,7 +56,7 @@ class DomainTable:
                 facts.links_from_others += from_others
 
     def leave(self, domain_id: int) -> None:
-        """A host has given its back queue up, and that is committed."""
+        """A host gave up its back queue, and that is committed."""
         self._hosts[domain_id] -= 1
         if self._loading:
             self._left.append(domain_id)
@@ -69,12 +69,12 @@ class DomainTable:
             self._facts.pop(domain_id, None)
 
     def count_visit(self, domain_id: int, suffix_id: int, n: int = 1) -> None:
-        """A page of the domain is asked for; -1: in vain, the host saw nothing of it."""
+        """Count a page request of the domain; -1 takes one back that did not reach the host."""
         self._facts[domain_id].visits += n
         self.suffix_visits[suffix_id] += n
 
     def count_links(self, commit: int, domain_id: int, links: int, from_others: int) -> bool:
-        """A commit has counted links to the domain. Whether it is one of those in memory."""
+        """A commit counted links to the domain. Returns whether the domain is in memory."""
         if self._loading:
             self._reports.append((commit, domain_id, links, from_others))
         facts = self._facts.get(domain_id)

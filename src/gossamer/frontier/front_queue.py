@@ -1,10 +1,8 @@
 """The front queues: hosts that have due URLs of a class but no back queue yet, oldest (or best) first.
 
-The task table is the front queue; what is here is a window on it. An entry is a host, standing for its
-first waiting URL of the class: taking hosts rather than URLs keeps the work of a refill independent of how many
-URLs one host has waiting.
-
-URLs that are not due yet: when to look at a queue of the task table again.
+The task table is the front queue; what is in memory is a window of it. An entry is a host, representing its first
+waiting URL of the class: working on hosts rather than URLs keeps a refill independent of how many URLs one host has
+waiting. `DueTimers` knows when to read a queue again for URLs that were not due yet.
 """
 
 import heapq
@@ -20,15 +18,15 @@ WINDOW = 512  # entries of a class read at a time
 
 @dataclass(slots=True)
 class FrontQueue:
-    """The window on one class."""
+    """The window of one class."""
 
     window: deque[HostId] = field(default_factory=deque)
     cursor: tuple[float, int] = START  # (place, host_id) of the last one read
     more: bool = True  # the table may hold due entries beyond the cursor
-    reading: bool = False  # a window has been asked for
-    as_of: int = 0  # the last commit that the last window knew of, and ...
+    reading: bool = False  # a window has been requested
+    as_of: int = 0  # the last commit included in the last window, and ...
     begun_at: float = START[0]  # ... the place from which it was read
-    grown: list[tuple[int, float]] = field(default_factory=list)  # (commit, place) added while it was being read
+    grown: list[tuple[int, float]] = field(default_factory=list)  # (commit, place) added during a read
 
     def add(self, entries: list[tuple[float, HostId]], *, exhausted: bool, commit: int) -> None:
         self.reading = False
@@ -42,8 +40,7 @@ class FrontQueue:
             self.grow(number, place)
 
     def grow(self, commit: int, place: float) -> None:
-        """Entries were added, none before `place`. The cursor may have passed it before they could be seen; then it
-        goes back there."""
+        """Entries were added, none before `place`. If the cursor has already passed it, move it back."""
         if self.reading:
             self.grown.append((commit, place))
         elif commit > self.as_of or place < self.begun_at:
@@ -52,7 +49,7 @@ class FrontQueue:
                 self.cursor = (place, 0)
 
     def rewind(self) -> None:
-        """Look at the whole queue again: for when nothing else is to be had."""
+        """Read the whole queue again: for when there is nothing else to do."""
         self.cursor = START
         self.more = True
 
@@ -61,17 +58,17 @@ _SLACK = 1024  # stale entries that are not worth a sweep
 
 
 class DueTimers:
-    """For each (host, class), or front queue (host None), whose due URLs are all read: the nearest date of the others.
+    """The next due date of each (host, class), or of each front queue (host None), whose due URLs have all been read.
 
-    One date per queue: a later one is learnt when the nearest has come and the queue is read again. So memory is
-    bounded by the hosts that have a back queue.
+    One date per queue: the following one is found when the queue is read again. So memory is bounded by the number of
+    hosts with a back queue.
     """
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, tuple[HostId | None, int]]] = []
         self._dates: dict[tuple[HostId | None, int], float] = {}
         self._entry = 0  # breaks ties
-        self.first = math.inf  # no date comes before this
+        self.first = math.inf  # no date is before this
 
     def __len__(self) -> int:
         return len(self._dates)
@@ -96,7 +93,7 @@ class DueTimers:
             self._dates.pop((host_id, front), None)
 
     def pop_due(self, now: Instant) -> tuple[HostId | None, int] | None:
-        """A queue whose date has come, or None."""
+        """Remove and return a queue whose date has come, or None."""
         if self.next > now:
             return None
         _, _, queue = heapq.heappop(self._heap)
@@ -105,7 +102,7 @@ class DueTimers:
 
     @property
     def next(self) -> float:
-        """The nearest date; infinity if there is none."""
+        """The next date; infinity if there is none."""
         heap = self._heap
         while heap and self._dates.get(heap[0][2]) != heap[0][0]:
             heapq.heappop(heap)

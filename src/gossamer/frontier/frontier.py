@@ -35,9 +35,9 @@ class Frontier:
 
     Always true between calls:
       * no URL is handed out twice before its outcome is settled;
-      * no host and no address has two visits out, errands (`errands`) among them;
+      * no host and no address has two visits in flight, cross-host requests included;
       * nothing is handed out before the host's and the address's `not_before`;
-      * every host with a URL that is next is in exactly one of: politeness heap, ready structure, a gate, out.
+      * every host with a next URL is in exactly one of: politeness heap, ready structure, an address gate, in flight.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Frontier:
         ordering: Ordering | None = None,
         suffix_visits: Mapping[int, int] | None = None,
     ) -> None:
-        """Without an ordering, URLs are in the classes that the task table says."""
+        """Without an ordering, URLs keep the classes that the task table has for them."""
         ratios = ratios or SelectorRatios()
         ordering = ordering or Ordering()
         self._politeness = politeness
@@ -56,7 +56,7 @@ class Frontier:
         self._quantum, self._long_rest = limits.quantum, limits.long_rest
         self.domains = DomainTable(suffix_visits)
         if ordering.by_score:
-            # URLs whose date has come are few, and are read as soon as the others.
+            # Due URLs are few and are read as soon as the others.
             ratios = SelectorRatios((1,) * BY_SCORE_FRONTS, (1,) * BY_SCORE_FRONTS)
             self._scores: ReadyScores | None = ReadyScores(ordering, self.domains)
         else:
@@ -71,22 +71,22 @@ class Frontier:
         self._due_timers = self._router.due_timers
         self.politeness_heap = self._politeness_heap = PolitenessHeap(
             Seconds(limits.long_rest)
-        )  # public for its `lengths`
+        )  # public for its `histogram`
         self.gates = AddressGates()
         self.cross_host = CrossHostRequests(politeness, self._hosts, self)
         self._out = 0
-        self._now = Instant(0.0)  # the latest that we were told
+        self._now = Instant(0.0)  # the latest `now` passed in
 
-    # --- what the store is asked for, and what it tells ------------------------------------------
+    # --- loads and commits -------------------------------------------------------------------------
 
     def request_load(self, now: Instant) -> LoadRequest:
-        """What to read from the task table next. Answer with `loaded_front` and `loaded_host`, once for each part, then
-        `load_ends`; no order is given before that."""
+        """What to read from the task table next. Answer with `add_front` and `add_host`, once for each part, then
+        `end_load`; there is no other request before that."""
         self._now = now
         return self._router.request_load(now)
 
     def add_front(self, front: int, entries: list[tuple[float, HostId]], next_due: float | None, commit: int) -> None:
-        """Take in a window of a class, as of a commit. `next_due`: no more now, the next is due then (inf: never)."""
+        """Add a window of a class, as of a commit. `next_due`: no more now, the next is due then (inf: never)."""
         self._router.add_front(front, entries, next_due, commit)
 
     def add_host(
@@ -97,19 +97,19 @@ class Frontier:
         commit: int,
         now: Instant,
     ) -> None:
-        """Take in what was read: (class, tasks, next_due as in `loaded_front`) for each class asked for."""
+        """Add what was loaded for a host: (class, tasks, next_due as in `add_front`) for each class requested."""
         self._now = now
         if record is not None:
             self.cross_host.on_host_loaded(self._hosts[host_id], record.host)
         self._router.add_host(host_id, record, classes, commit)
 
     def end_load(self) -> None:
-        """Everything of the load order has been delivered."""
+        """Everything in the load request has been delivered."""
         self._router.end_load()
 
     def on_commit(self, report: Report) -> None:
-        """The store has committed: new URLs or front-queue entries, outcomes, URLs that moved, links to domains, and
-        the retirement of hosts. Commits are told in their order."""
+        """The store has committed: new URLs or front-queue entries, outcomes, moved URLs, links to domains, and retired
+        hosts. Commits are reported in order."""
         router, hosts, number = self._router, self._hosts, report.number
         for host_id in report.retired:
             router.on_retirement_committed(host_id)
@@ -131,20 +131,21 @@ class Frontier:
                 self._release(host)
 
     def rewind(self) -> None:
-        """Read the front queues from their start: for when the table holds URLs that we do not know of."""
+        """Read the front queues from the start: for when the table holds URLs that the frontier does not know."""
         for queue in self._router.front_queues:
             queue.rewind()
 
     def rest_address(self, address: str, until: Instant) -> None:
-        """What a restart knows: this address was contacted, and rests until then."""
+        """After a restart: this address was contacted and rests until then."""
         self.gates.close_until(address, until)
 
     def take_retired(self) -> list[Retired]:
-        """Hosts that gave up their back queue since the last call. The store must be told, then `committed`."""
+        """Hosts that gave up their back queue since the last call. They have to be committed, then reported by
+        `on_commit`."""
         return self._router.take_retired()
 
     def count_visit(self, visit: Visit, n: int = 1) -> None:
-        """A page is asked for: it counts for the host's domain and its suffix. -1: it did not get to the host."""
+        """Count a page request for the host's domain and suffix. -1 takes back one that did not reach the host."""
         self.domains.count_visit(visit.domain_id, self._hosts[visit.host_id].suffix_id, n)
         if n < 0 and self._scores is not None:
             self._scores.raise_domain(visit.domain_id)
@@ -166,14 +167,14 @@ class Frontier:
             self._politeness_heap.push(host, until, self._now)
 
     def on_urls_added(self, host: HostQueue, front: int) -> None:
-        """A ready host has got URLs in a front queue that had none; by score: better ones, perhaps."""
+        """A ready host has got URLs in a front queue that was empty; by score: possibly better ones."""
         if self._scores is not None:
             self._scores.raise_host(host)
         else:
             self._classes.push_front(host, front)
 
     def on_reordered(self, host: HostQueue) -> None:
-        """Something that the host has in memory stands elsewhere now, or something in the table before it."""
+        """The order of the host's URLs in memory has changed, or the table has something that comes before them."""
         if host.state is READY:
             if self._scores is not None and host.has_next():
                 self._scores.raise_host(host)
@@ -184,7 +185,7 @@ class Frontier:
             self.place(host)
 
     def make_room(self) -> bool:
-        """Let a host that rests long give its back queue up. False if there is none."""
+        """Make a host with a long rest give up its back queue. False if there is none."""
         resting = self._politeness_heap.long_resting(self._now)
         if resting is None:
             return False
@@ -193,7 +194,7 @@ class Frontier:
         return True
 
     def _release(self, host: HostQueue) -> None:
-        """The host gives its back queue up, at the latest when all its outcomes are on record."""
+        """The host gives up its back queue, at the latest when all its outcomes are committed."""
         host.release()
         self._unblock_address(host)
         self._router.retire_if_drained(host)
@@ -204,7 +205,7 @@ class Frontier:
         return had_its_share and self._router.is_full
 
     def _unblock_address(self, host: HostQueue) -> None:
-        """The host will not go soon; it may have been the one that the others on its address wait behind."""
+        """The host will not be visited soon; it may be the one that other hosts on its address wait behind."""
         if host.address is not None:
             gate = self.gates.for_address(host.address, self._now)
             if gate.busy_with is None:
@@ -242,7 +243,7 @@ class Frontier:
             host, front = popped
             if host.address is None or self.gates.enter(host.address, host.host_id, now):
                 break
-            self._park(host, self.gates.for_address(host.address, now))  # another worker was there before us
+            self._park(host, self.gates.for_address(host.address, now))  # another worker got there first
         else:
             nearest = min(self._politeness_heap.next, self._due_timers.next)
             return Idle() if nearest == math.inf else WaitUntil(Instant(nearest))
@@ -260,8 +261,8 @@ class Frontier:
         return Visit(host.host_id, host.host, host.domain_id, task, host.address, host.last_took, priority)
 
     def enter_address(self, visit: Visit, address: str, now: Instant) -> bool:
-        """Ask to contact `address` for a visit that is out. False: the address is busy or resting; the
-        visit has been taken back and comes again when it is free."""
+        """Ask to contact `address` for a visit in flight. False: the address is busy or resting; the visit has been
+        taken back and is handed out again when the address is free."""
         host = self._hosts[visit.host_id]
         if host.address == address:
             return True
@@ -287,20 +288,20 @@ class Frontier:
         self._release_parked(gate)
 
     def _release_parked(self, gate: AddressGate) -> None:
-        """The next host in line may go when the address has rested. One at a time, so a crowd on one address costs
-        each of them O(log n) per turn."""
+        """The next parked host may be visited when the address has rested. One at a time, so many hosts on one address
+        cost each of them O(log n) per turn."""
         while gate.parked:
             host = self._hosts.get(gate.parked.popleft())
             if host is None or host.state is not PARKED:
                 continue
             self._politeness_heap.push(host, max(gate.not_before, host.not_before), self._now)
             if host.not_before <= gate.not_before:
-                return  # it goes first; otherwise it rests longer than the address, and must not hold up the line
+                return  # it is next; otherwise it rests longer than the address and must not block the others
 
     def finish(self, visit: Visit, contact: Contact | None, now: Instant, *, again: bool = False) -> Instant:
-        """A visit is over. `contact` is None if the host saw nothing of us; `again` puts the URL back at the head
-        (robots.txt had to be asked first, say). Otherwise the URL is unsettled until `committed`.
-        Returns the earliest next contact."""
+        """A visit has ended. `contact` is None if nothing was sent to the host; `again` puts the URL back at the head
+        of the queue (for example after fetching robots.txt). Otherwise the URL is unsettled until `on_commit`. Returns
+        the earliest next contact."""
         host = self._hosts[visit.host_id]
         self._out -= 1
         self._now = now
@@ -322,7 +323,7 @@ class Frontier:
         return host.not_before
 
     def delay(self, host_id: HostId, until: Instant) -> None:
-        """Do not contact the host before then, wherever it stands now."""
+        """Do not contact the host before then, whatever its state."""
         host = self._hosts.get(host_id)
         if host is None or host.not_before >= until:
             return
@@ -336,7 +337,7 @@ class Frontier:
         self._politeness_heap.push(host, until, self._now)
         self._unblock_address(host)
 
-    # --- errands: see `frontier.cross_host` -----------------------------------------------------------
+    # --- cross-host requests: see `frontier.cross_host` -----------------------------------------------
 
     def leave_address(self, visit: Visit, contact: Contact, now: Instant, home: str | None) -> None:
         host = self._hosts[visit.host_id]
@@ -367,7 +368,7 @@ class Frontier:
     def is_retiring(self, host_id: HostId) -> bool:
         return self._router.is_retiring(host_id)
 
-    # --- what is seen from outside -------------------------------------------------------------------
+    # --- statistics ----------------------------------------------------------------------------------
 
     def set_load(self, load: Load) -> None:
         self.selector.set_load(load)
@@ -375,12 +376,12 @@ class Frontier:
 
     @property
     def resting(self) -> int:
-        """Hosts whose earliest contact lies ahead."""
+        """Hosts whose earliest contact is in the future."""
         return len(self._politeness_heap)
 
     @property
     def is_quiet(self) -> bool:
-        """No URL in memory, none out, none unsettled, nothing being loaded: only the task table can know more."""
+        """Nothing in memory, in flight, unsettled or being loaded: only the task table can have more."""
         return self._router.is_quiet
 
     def statistics(self) -> FrontierStatistics:

@@ -12,11 +12,11 @@ class PolitenessPolicy:
     min_delay: Seconds = Seconds(1.0)
     load_factor: float = 10.0  # wait this many times as long as the host took to answer ...
     max_adaptive_delay: Seconds = Seconds(30.0)  # ... but not longer than this
-    max_retry_after: Seconds = Seconds(DAY)  # a host may not ask to be forgotten for ever
+    max_retry_after: Seconds = Seconds(DAY)  # longer values are capped
 
 
 class GapReason(Enum):
-    """Which term of the maximum decided the gap."""
+    """Which term of the maximum determined the gap."""
 
     MIN_DELAY = "minimum delay"
     ADAPTIVE = "multiple of the last fetch time"
@@ -34,11 +34,11 @@ class Contact(NamedTuple):
     took: Seconds
     crawl_delay: Seconds | None = None
     retry_after: Seconds | None = None
-    min_delay: Seconds | None = None  # what the operator set for this host, in place of the policy's
+    min_delay: Seconds | None = None  # set by the operator for this host, instead of the policy's
 
 
 def gap_after(policy: PolitenessPolicy, contact: Contact) -> tuple[Seconds, GapReason]:
-    """How long to leave a host alone after `contact`, and which term asked for it.
+    """The delay after `contact` until the host may be contacted again, and the term that determined it.
 
     The largest of the minimum delay, a multiple of the last fetch time (capped), Crawl-delay and Retry-After.
     """
@@ -56,19 +56,18 @@ def gap_after(policy: PolitenessPolicy, contact: Contact) -> tuple[Seconds, GapR
 
 
 def next_contact(policy: PolitenessPolicy, contact: Contact) -> Instant:
-    """Earliest moment we may contact this host again.
+    """Earliest time at which we may contact this host again.
 
-    Counted from the *end* of the last answer, so a slow host never meets a second request.
+    Counted from the *end* of the last response, so a slow host never gets a second request meanwhile.
     """
     return Instant(contact.finished + gap_after(policy, contact)[0])
 
 
 def next_contact_of_address(policy: PolitenessPolicy, contact: Contact) -> Instant:
-    """Earliest moment we may contact another host on the same address.
+    """Earliest time at which we may contact another host on the same address.
 
-    The machine behind the address rests as long as its load asks for; Crawl-delay and Retry-After are the
-    word of one site and bind that site only. So does a longer delay that the operator set for it; a shorter one is
-    the promise that the machine can bear it.
+    The machine behind the address rests as long as its load requires; Crawl-delay and Retry-After apply to one site
+    only. So does a longer delay set by the operator; a shorter one states that the machine can take the load.
     """
     shorter = None if contact.min_delay is None else min(contact.min_delay, policy.min_delay)
     bare = Contact(contact.finished, contact.took, min_delay=shorter)
@@ -83,9 +82,9 @@ def after_unknown_outcome(
     last_took: Seconds,
     crawl_delay: Seconds | None,
 ) -> Instant:
-    """Earliest next contact when we were killed between a request and its answer.
+    """Earliest next contact when the process was killed between a request and its response.
 
-    Fail closed: the host may have been busy with us until this very moment, and as slow as it ever was.
+    Fail closed: assume that the host was busy with our request until now, and as slow as it has ever been.
     """
     took = Seconds(max(last_took, now - started, 0.0))
     return next_contact(policy, Contact(now, took, crawl_delay))

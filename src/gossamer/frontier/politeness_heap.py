@@ -1,8 +1,8 @@
-"""The politeness heap: hosts that may not be contacted yet, by the moment they may. Hot: benchmarks/bench_frontier.py.
+"""The politeness heap: hosts by the time at which they may be contacted again. Hot: benchmarks/bench_frontier.py.
 
-Kept like a calendar. A host is noted on the page of the moment when its rest ends, and a page is put in order when it
-is opened. Most rests end in the order in which they began, so there is little to be put in order, and what waits on
-later pages costs nothing.
+A calendar queue. A host is noted on the page of the time at which its rest ends, and a page is sorted when it is
+opened. Most rests end in the order in which they began, so there is little to sort, and entries on later pages cost
+nothing.
 """
 
 import math
@@ -16,11 +16,11 @@ from gossamer.frontier.back_queue import WAITING, HostQueue
 from gossamer.model.units import Instant, Seconds
 
 _Entry = tuple[float, int, int, HostQueue]
-"""(minus until, a falling number, turn, host): in order, the next one to come back stands last."""
+"""(minus until, a decreasing number, turn, host): in this order, the next host to be ready is last."""
 
-_PAGE = Seconds(1 / 16)  # most gaps are longer, so that few entries go to the page that is open
-_FAR = 1e300  # all that rest longer share a page: a Crawl-delay may be any number, and infinity has no page
-_FEW = 32  # so many are put in order twice without a thought
+_PAGE = Seconds(1 / 16)  # most gaps are longer, so few entries go to the open page
+_FAR = 1e300  # longer rests share a page: a Crawl-delay may be any number, even infinite
+_FEW = 32  # pages of this size are cheap to sort twice
 _SLACK = 1024  # stale entries that are not worth a sweep
 
 
@@ -29,18 +29,18 @@ class PolitenessHeap:
 
     def __init__(self, long_rest: Seconds) -> None:
         self._long_rest = long_rest
-        self._open: list[_Entry] = []  # the page that is open, in order
+        self._open: list[_Entry] = []  # the open page, sorted
         self._open_number = 0.0
-        self._pages: dict[float, list[_Entry]] = {}  # later ones, in the order of noting
-        self._numbers: list[float] = []  # heap of the numbers of these
-        self._long: deque[tuple[int, HostQueue]] = deque()  # (turn, host) of those that rest long
-        self._entry = 0  # falls; breaks ties
+        self._pages: dict[float, list[_Entry]] = {}  # later pages, unsorted
+        self._numbers: list[float] = []  # heap of their numbers
+        self._long: deque[tuple[int, HostQueue]] = deque()  # (turn, host) of hosts with a long rest
+        self._entry = 0  # decreasing; breaks ties
         self._count = 0
         self._stale = 0
-        self.first = math.inf  # nobody's rest is over before this
+        self.first = math.inf  # no rest ends before this
 
     def __len__(self) -> int:
-        """Hosts that wait."""
+        """Waiting hosts."""
         return self._count
 
     def push(self, host: HostQueue, until: Instant, now: Instant) -> None:
@@ -65,10 +65,10 @@ class PolitenessHeap:
             self._long.append((turn, host))
 
     def _note_early(self, entry: _Entry, number: float) -> None:
-        """Note what belongs on the page that is open, or on one before it."""
+        """Add an entry that belongs to the open page, or to an earlier one."""
         page, opened = self._open, self._open_number
         if number < opened and (not page or (len(page) <= _FEW and -page[-1][0] >= opened * _PAGE)):
-            # It was opened before its time, when nobody else rested, and is put back: it may lie far ahead.
+            # The page was opened early, when there was no other, and may be far ahead: put it back.
             if page:
                 self._pages[opened] = page
                 heappush(self._numbers, opened)
@@ -77,7 +77,7 @@ class PolitenessHeap:
             insort(page, entry)
 
     def leave(self, host: HostQueue) -> None:
-        """Take a waiting host out; its entry is stale from now on."""
+        """Remove a waiting host; its entry is stale from now on."""
         host.turn += 1
         self._count -= 1
         self._stale += 1
@@ -85,7 +85,7 @@ class PolitenessHeap:
             self._sweep()
 
     def _sweep(self) -> None:
-        """Rid the calendar of stale entries, which prevail. Amortised O(1)."""
+        """Remove stale entries once they prevail. Amortised O(1)."""
         self._open = [entry for entry in self._open if entry[2] == entry[3].turn]
         for number, page in list(self._pages.items()):
             page[:] = [entry for entry in page if entry[2] == entry[3].turn]
@@ -96,11 +96,11 @@ class PolitenessHeap:
         self._stale = 0
 
     def pop_due(self, now: Instant) -> HostQueue | None:
-        """A host whose rest is over, taken out; or None."""
+        """Remove and return a host whose rest is over, or None."""
         while self.first <= now:
             page = self._open
             if not page:
-                # Not before its time: until then it takes in more without being in order.
+                # Open it only when it is due: until then entries are appended unsorted.
                 self.first = self._numbers[0] * _PAGE if self._numbers else math.inf
                 if self.first <= now:
                     self._open_next()
@@ -123,7 +123,7 @@ class PolitenessHeap:
 
     @property
     def next(self) -> float:
-        """When the first rest is over; infinity if nobody rests."""
+        """When the first rest ends; infinity if no host rests."""
         while self._open or self._numbers:
             if not self._open:
                 self._open_next()
@@ -135,15 +135,15 @@ class PolitenessHeap:
         return math.inf
 
     def histogram(self, now: Instant, bounds: Sequence[float]) -> list[int]:
-        """How many hosts rest for at most so many seconds more, by `bounds`, which rise, and how many for longer: one
-        figure more than there are bounds. Reads every entry, so it is for those who watch, not for every turn."""
+        """The number of hosts by remaining rest in seconds: one bin per bound (`bounds` are increasing) and one above
+        the last. Reads every entry, so it is for monitoring, not for every turn."""
         entries = chain(self._open, *self._pages.values())
         ends = sorted([-minus_until for minus_until, _, turn, host in entries if turn == host.turn])
         upto = [0, *(bisect_right(ends, now + bound) for bound in bounds), len(ends)]
         return [after - before for before, after in pairwise(upto)]
 
     def long_resting(self, now: Instant) -> HostQueue | None:
-        """A waiting host that rests long from now on and that nothing ties to its back queue; None if there is none."""
+        """A waiting host with a long rest ahead and nothing that ties it to its back queue; None if there is none."""
         for _ in range(len(self._long)):
             turn, host = self._long.popleft()
             if turn != host.turn or host.state is not WAITING or host.not_before - now < self._long_rest:
@@ -151,5 +151,5 @@ class PolitenessHeap:
             if not host.unsettled and not host.loading:
                 return host
             self._long.append((turn, host))
-            return None  # the oldest is still tied; look again at the next refill
+            return None  # the oldest is still in use; try again at the next refill
         return None

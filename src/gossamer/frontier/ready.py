@@ -1,14 +1,12 @@
-"""The ready structure of orderings by class: hosts that may be contacted now, by the class of their URLs.
+"""The ready structures: hosts that may be contacted now. Hot: benchmarks/bench_frontier.py.
 
-A host that is ready stands in every class it has URLs of, at the place of its oldest URL of that class. When it
-is served through one class its other entries are stale; they are recognised by their turn number
-and dropped when they come to the top. So each entry is pushed once and popped once.
+`ReadyClasses` is for orderings by class. A host is in every class it has URLs of, at the place of its oldest URL of
+that class. When it is served through one class its other entries become stale; they are recognised by their turn number
+and dropped when they reach the top. So each entry is pushed once and popped once.
 
-The ready structure of orderings by score: hosts that may be contacted now, the best URL of all first.
-
-Three lines, one in another: of a domain's hosts by their best URL, of a suffix's domains with the domain's term added,
-of all suffixes with the suffix's term added. So a term that changes moves one entry, however many hosts and URLs it
-concerns: O(log n). Hot: benchmarks/bench_frontier.py.
+`ReadyScores` is for orderings by score. It nests three levels of lazy heaps: the hosts of a domain by their best URL,
+the domains of a suffix with the domain's term added, and all suffixes with the suffix's term added. So a changed term
+moves one entry, however many hosts and URLs it affects: O(log n).
 """
 
 from collections.abc import Callable
@@ -25,7 +23,7 @@ _SLACK = 1024  # stale entries that are not worth a sweep
 
 
 class ReadyClasses:
-    """Front queues of ready hosts, served by the biased selector, first in first out within a class."""
+    """Ready hosts by class, served by the biased selector, first in first out within a class."""
 
     def __init__(self, selector: Selector, fronts: int) -> None:
         self._selector = selector
@@ -34,7 +32,7 @@ class ReadyClasses:
         self._count = 0
 
     def __len__(self) -> int:
-        """Hosts that are ready."""
+        """Ready hosts."""
         return self._count
 
     def push(self, host: HostQueue) -> None:
@@ -52,24 +50,24 @@ class ReadyClasses:
 
     @staticmethod
     def _sweep(heap: list[_Entry]) -> None:
-        """Rid a heap of stale entries, which prevail: a host served through one class again and again would otherwise
-        leave an entry in the others each time. Amortised O(1)."""
+        """Remove stale entries once they prevail: a host served repeatedly through one class would otherwise leave an
+        entry in the others each time. Amortised O(1)."""
         heap[:] = [entry for entry in heap if entry[2] == entry[3].turn]
         heapify(heap)
 
     def push_front(self, host: HostQueue, front: int) -> None:
-        """A ready host has got its first URL of a class while it waits."""
+        """A ready host has got its first URL of a class."""
         head = host.fronts[front][-1]
         heappush(self._heaps[front], (head.place, head.url_id, host.turn, host))
 
     def leave(self, host: HostQueue) -> None:
-        """Take a ready host out; its entries are stale from now on."""
+        """Remove a ready host; its entries are stale from now on."""
         host.turn += 1
         self._count -= 1
 
     def pop(self, closed: Callable[[HostQueue], bool]) -> tuple[HostQueue, int] | None:
-        """The host to contact and the class to serve it from. Hosts for which `closed` says so are passed over
-        (it has then put them elsewhere, in a later turn). None when no host is ready."""
+        """The host to contact and the class to serve it from. Hosts for which `closed` returns True are skipped (it has
+        then moved them elsewhere, with a new turn). None if no host is ready."""
         while True:
             waiting = []
             shut = False
@@ -77,9 +75,9 @@ class ReadyClasses:
                 while heap:
                     _, _, turn, host = heap[0]
                     if turn == host.turn:
-                        # Whoever is closed must not cost a class its turn, so look before drawing.
+                        # A closed host must not cost its class a turn, so check before drawing.
                         if host.address is not None and closed(host):
-                            self._count -= 1  # its entries are stale: whoever took it in has begun another turn
+                            self._count -= 1  # `closed` has moved it elsewhere, so its entries are stale
                             shut = True
                         else:
                             waiting.append(front)
@@ -97,12 +95,12 @@ class ReadyClasses:
 
 
 class ReadyScores:
-    """Hosts in state READY. Every change is told in O(log n); what fell is corrected when it comes to the top."""
+    """Hosts in state READY. Every change takes O(log n); decreases are corrected when the entry reaches the top."""
 
     def __init__(self, ordering: Ordering, domains: DomainTable) -> None:
         self._ordering = ordering
         self._domains = domains
-        # An ordering without a say for domains or suffixes needs no line for each of them.
+        # Without a domain or suffix term, one heap for all of them is enough.
         kind = type(ordering)
         self._has_domains = kind.domain_term is not Ordering.domain_term
         self._has_suffixes = kind.suffix_term is not Ordering.suffix_term
@@ -114,7 +112,7 @@ class ReadyScores:
         self._stay_at = 0
 
     def __len__(self) -> int:
-        """Hosts that are ready."""
+        """Ready hosts."""
         return len(self._hosts)
 
     def push(self, host: HostQueue) -> None:
@@ -124,42 +122,42 @@ class ReadyScores:
         self.raise_host(host)
 
     def raise_host(self, host: HostQueue) -> None:
-        """A ready host may have something better than it had."""
+        """A ready host may have a better URL than before."""
         key = self._host_offer(host.host_id)
         if key is None:
             return
         domain = host.domain_id if self._has_domains else 0
-        line = self._domain_heaps.get(domain)
-        if line is None:
-            line = self._domain_heaps[domain] = LazyHeap(self._host_offer)
+        heap = self._domain_heaps.get(domain)
+        if heap is None:
+            heap = self._domain_heaps[domain] = LazyHeap(self._host_offer)
             self._suffix_of[domain] = host.suffix_id if self._has_suffixes else 0
-        line.raise_to(host.host_id, key)
+        heap.raise_to(host.host_id, key)
         self._raise_domain(domain, key)
 
     def raise_domain(self, domain_id: int) -> None:
-        """More was learnt of a domain: all its URLs may stand higher."""
-        line = self._domain_heaps.get(domain_id) if self._has_domains else None
-        found = None if line is None else line.first()
+        """The domain's term may have risen, and with it the score of all its URLs."""
+        heap = self._domain_heaps.get(domain_id) if self._has_domains else None
+        found = None if heap is None else heap.first()
         if found is not None:
             self._raise_domain(domain_id, found[0])
 
     def _raise_domain(self, domain: int, key: Key) -> None:
         suffix = self._suffix_of[domain]
-        line = self._suffix_heaps.get(suffix)
-        if line is None:
-            line = self._suffix_heaps[suffix] = LazyHeap(self._domain_offer)
+        heap = self._suffix_heaps.get(suffix)
+        if heap is None:
+            heap = self._suffix_heaps[suffix] = LazyHeap(self._domain_offer)
         key = self._with_domain(domain, key)
-        line.raise_to(domain, key)
+        heap.raise_to(domain, key)
         self._heap.raise_to(suffix, self._with_suffix(suffix, key))
 
     def leave(self, host: HostQueue) -> None:
-        """Take a ready host out; its entries are stale from now on."""
+        """Remove a ready host; its entries are stale from now on."""
         host.turn += 1
         del self._hosts[host.host_id]
 
     def pop(self, closed: Callable[[HostQueue], bool]) -> tuple[HostQueue, int] | None:
-        """The host to contact; the queue to serve it from is always 0. Hosts for which `closed` says so are passed over
-        (it has then put them elsewhere, in a later turn). None when no host is ready."""
+        """The host to contact; the queue to serve it from is always 0. Hosts for which `closed` returns True are
+        skipped (it has then moved them elsewhere, with a new turn). None if no host is ready."""
         while True:
             host = self._next()
             if host is None:
@@ -182,20 +180,20 @@ class ReadyScores:
             return None
         suffix = found[1]
         domain = self._suffix_heaps[suffix].first()
-        assert domain is not None  # it was offered just now
+        assert domain is not None  # its suffix was first just now
         of_domain = self._domain_heaps[domain[1]].first()
         assert of_domain is not None
         return self._hosts[of_domain[1]]
 
     def total_score(self, host: HostQueue, priority: float) -> float:
-        """The total of a URL of this host, as it is shown."""
+        """The total score of a URL of this host, for display."""
         ordering = self._ordering
         terms = ordering.domain_term(self._domains[host.domain_id]) if self._has_domains else 0
         if self._has_suffixes:
             terms += ordering.suffix_term(self._domains.suffix_visits[host.suffix_id])
         return (priority + terms) / ordering.unit
 
-    # --- what is offered ---------------------------------------------------------------------------------
+    # --- keys of hosts, domains and suffixes ---------------------------------------------------------------
 
     def _host_offer(self, host_id: int) -> Key | None:
         host = self._hosts.get(host_id)
@@ -204,13 +202,13 @@ class ReadyScores:
         return host.ranked.head()
 
     def _domain_offer(self, domain: int) -> Key | None:
-        line = self._domain_heaps.get(domain)
-        if line is None:
+        heap = self._domain_heaps.get(domain)
+        if heap is None:
             return None
-        found = line.first()
+        found = heap.first()
         if found is not None:
             return self._with_domain(domain, found[0])
-        # Nobody of it is ready. So a crawl over a million domains has no line for each.
+        # None of its hosts is ready. Drop its heap, so that a crawl over a million domains does not keep one for each.
         del self._domain_heaps[domain], self._suffix_of[domain]
         return None
 

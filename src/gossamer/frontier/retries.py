@@ -1,4 +1,4 @@
-"""What after a failure? One table for failures, one for statuses; both total."""
+"""What happens after a failure? One table for failures, one for HTTP status codes; both are total."""
 
 import random
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from gossamer.model.units import DAY, Seconds
 class RetryRule:
     """After the n-th failure wait `base * 2**(n-1)` (with jitter), until `max_tries` visits have failed.
 
-    A failure that blames the host counts for its breaker. One that costs no try says nothing about the URL at all: then
-    the host alone decides when it is asked again, and when it is given up.
+    A failure that blames the host counts for its breaker. One that costs no try says nothing about the URL: then the
+    breaker alone decides when the host is contacted again and when it is given up.
     """
 
     base: Seconds
@@ -28,7 +28,7 @@ _SOON = RetryRule(Seconds(10.0), 3, False)
 _SHAKY = RetryRule(Seconds(10.0), 3, True)
 _HOST = RetryRule(Seconds(30.0), 3, True, costs_try=False)
 SERVER_ERROR = _SHAKY
-"""For answers of class RETRY; their delays are `after_bad_status`."""
+"""For responses of class RETRY; their delays come from `after_bad_status`."""
 
 RETRY_RULES: Mapping[Failure, RetryRule] = {
     Failure.BAD_SCHEME: _NO_USE,
@@ -40,7 +40,7 @@ RETRY_RULES: Mapping[Failure, RetryRule] = {
     Failure.DNS_TIMEOUT: _HOST,
     Failure.BLOCKED_ADDRESS: _NO_USE,
     Failure.BLOCKED_PORT: _NO_USE,
-    Failure.PROXY_FAILED: _SOON,  # only where the host itself may have spoken like one: else its visit just waits
+    Failure.PROXY_FAILED: _SOON,  # only if the host itself may have sent this; otherwise the visit just waits
     Failure.CONN_REFUSED: _HOST,
     Failure.CONNECT_TIMEOUT: _HOST,
     Failure.CONNECTION_LOST: _SHAKY,
@@ -64,22 +64,22 @@ RETRY_RULES: Mapping[Failure, RetryRule] = {
 
 
 class StatusClass(Enum):
-    """What a final status code asks of us."""
+    """How a final status code is handled."""
 
     DOCUMENT = "document"
     REDIRECT = "redirect"
     NOT_MODIFIED = "not modified"
     RATE_LIMITED = "rate_limited"  # 429: our fault, not the URL's; no try is used up
     RETRY = "server_error"  # 408, 425, 5xx: short delay
-    MISSING = "missing"  # other 4xx: asked again after a long while
+    MISSING = "missing"  # other 4xx: tried again after a long delay
     GONE = "gone"  # 410: the owner says so
 
 
-_DOCUMENT = StatusClass.DOCUMENT  # to look a member up costs as much as a call, and most answers are documents
+_DOCUMENT = StatusClass.DOCUMENT  # looking up an enum member costs as much as a call, and most responses are documents
 
 
 def status_class(status: int) -> StatusClass:
-    """The class of any status; what no standard defines counts as a server error."""
+    """The class of any status code; codes that no standard defines count as server errors."""
     if 200 <= status < 300:
         return _DOCUMENT
     if status in (301, 302, 303, 307, 308):
@@ -99,24 +99,24 @@ def status_class(status: int) -> StatusClass:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The knobs of the tables above."""
+    """The settings of the tables above."""
 
-    max_tries: int = 3  # for whatever is worth another try
+    max_tries: int = 3  # for failures that are retried
     base_scale: float = 1.0  # multiplies every base delay
     status_base: Seconds = Seconds(10.0)  # first delay after 408, 425, 5xx
     max_delay: Seconds = Seconds(3600.0)
-    missing_delay: Seconds = Seconds(DAY)  # until a 4xx is asked again
+    missing_delay: Seconds = Seconds(DAY)  # until a 4xx is tried again
     missing_tries: int = 3  # then it is gone
 
 
 def back_off(policy: RetryPolicy, base: Seconds, failures: int, chance: random.Random) -> Seconds:
-    """How long to wait after the `failures`-th failure in a row: doubling, jittered by 20 %, capped."""
+    """The delay after the `failures`-th failure in a row: doubling, with 20 % jitter, capped."""
     doubled = base * policy.base_scale * 2.0 ** min(failures - 1, 32)
     return Seconds(min(doubled * chance.uniform(1.0, 1.2), policy.max_delay))
 
 
 def after_failure(policy: RetryPolicy, failure: Failure, failures: int, chance: random.Random) -> Seconds | None:
-    """The delay until the next try of a URL that has now failed `failures` times; None: it is dead."""
+    """The delay until the next try of a URL that has now failed `failures` times; None: it becomes a dead letter."""
     rule = RETRY_RULES[failure]
     tries = min(rule.max_tries, policy.max_tries)
     return None if failures >= tries else back_off(policy, rule.base, failures, chance)

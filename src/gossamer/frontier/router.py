@@ -1,7 +1,8 @@
-"""The router: which hosts have a back queue, and what of the task table is in memory.
+"""The router: which hosts have a back queue (Mercator's host-to-queue table), and which rows of the task table are in
+memory.
 
-The task table holds everything; the router decides what is read from it and when a host gives its back queue up. It
-knows nothing of turns: the frontier tells it how to place a host (`HostPlacer`).
+The task table holds everything; the router decides what is loaded and when a host gives up its back queue. It knows
+nothing about turns: the frontier places hosts for it (`HostPlacer`).
 """
 
 import math
@@ -29,15 +30,15 @@ class HostPlacer(Protocol):
         ...
 
     def on_urls_added(self, host: HostQueue, front: int) -> None:
-        """A host has got URLs in a front queue that had none, or better ones than it had."""
+        """A host has got URLs in a front queue that was empty, or better ones than it had."""
         ...
 
     def on_reordered(self, host: HostQueue) -> None:
-        """Something that a host has in memory stands elsewhere now."""
+        """The order of a host's URLs in memory has changed."""
         ...
 
     def make_room(self) -> bool:
-        """Let a host that rests long give its back queue up. False if there is none."""
+        """Make a host with a long rest give up its back queue. False if there is none."""
         ...
 
 
@@ -50,8 +51,8 @@ class Router:
         self._fronts = len(selector.drawn)
         self._selector = selector
         self._limits = limits
-        self._hungry: dict[HostId, HostQueue] = {}  # hosts that want a load, in order of asking
-        self._retiring: dict[HostId, int] = {}  # retired, but not yet so in the store -> domain
+        self._hungry: dict[HostId, HostQueue] = {}  # hosts that need a load, in order of request
+        self._retiring: dict[HostId, int] = {}  # retired, not committed yet -> domain
         self._passed_over: list[tuple[HostId, int]] = []  # (host, class) drawn while its host was retiring
         self._retired: list[Retired] = []
         self.front_queues = [FrontQueue() for _ in range(self._fronts)]
@@ -60,7 +61,7 @@ class Router:
         self.domains = domains
         self.places: HostPlacer
 
-    # --- what the store is asked for -------------------------------------------------------
+    # --- loads -----------------------------------------------------------------------------
 
     def request_load(self, now: Instant) -> LoadRequest:
         """What to read from the task table next."""
@@ -120,15 +121,15 @@ class Router:
             self.feed(host)
 
     def end_load(self) -> None:
-        """Everything of a load order has been delivered."""
+        """Everything in a load request has been delivered."""
         self.domains.end_load()
 
-    # --- what commits bring ----------------------------------------------------------------
+    # --- commits ---------------------------------------------------------------------------
 
     def on_urls_added(self, commit: int, host_id: HostId, front: int, place: float) -> None:
         """URLs or front-queue entries were added for a host, none before `place`."""
         if self._by_score and front == 0:
-            place = math.nextafter(place, -math.inf)  # ties are broken by age, and what is added may be older
+            place = math.nextafter(place, -math.inf)  # ties are broken by age, and the addition may be older
         host = self.hosts.get(host_id)
         if host is None:
             self.front_queues[front].grow(commit, place)
@@ -139,7 +140,7 @@ class Router:
     def on_url_moved(
         self, commit: int, host_id: HostId, url_id: int, front: int, place: float, priority: float
     ) -> None:
-        """A waiting URL stands elsewhere now."""
+        """A waiting URL changed its place."""
         if self._by_score and front == 0:
             place = math.nextafter(place, -math.inf)
         host = self.hosts.get(host_id)
@@ -151,7 +152,7 @@ class Router:
             self._feed_or_replace(host)
 
     def _feed_or_replace(self, host: HostQueue) -> None:
-        """Load what is needed. By score, what has grown may stand before what the host was ready with."""
+        """Load what is needed. By score, additions in the table may now come before the host's next URL."""
         if self._by_score and host.state is READY and not host.has_next():
             self.places.on_reordered(host)
         self.feed(host)
@@ -161,7 +162,7 @@ class Router:
         if domain_id is not None:
             self.domains.leave(domain_id)
         if self._passed_over:
-            # Their entries may be those that the retirement renewed; they are not read a second time.
+            # These may be the entries that the retirement renewed, which are not read a second time.
             for passed, front in self._passed_over:
                 if passed == host_id:
                     self.front_queues[front].window.append(passed)
@@ -177,8 +178,8 @@ class Router:
     # --- refill -------------------------------------------------------------------------------
 
     def _refill(self) -> None:
-        """While a back queue is free: draw a front queue by the bias, take the host at its head; if that host has a
-        back queue already, go on drawing; otherwise the free one is its."""
+        """Mercator's refill. While a back queue is free: draw a front queue by the selector's bias and take the host at
+        its head. If that host already has a back queue, draw again; otherwise it gets the free one."""
         queues, hosts = self.front_queues, self.hosts
         while waiting := [f for f, queue in enumerate(queues) if queue.window]:
             if len(hosts) >= self._limits.max_hosts and not self.places.make_room():
@@ -192,13 +193,13 @@ class Router:
                     self.feed(host)
                 continue
             if host_id in self._retiring:
-                self._passed_over.append((host_id, front))  # until we are told that its retirement is on record
+                self._passed_over.append((host_id, front))  # until its retirement is committed
                 continue
             host = HostQueue(host_id, self._fronts, by_score=self._by_score, moves=self._moves)
             hosts[host_id] = self._hungry[host_id] = host
 
     def feed(self, host: HostQueue) -> None:
-        """Ask for more if the host runs low; let it go if there is nothing."""
+        """Request more URLs if the host runs low; retire it if there is nothing left."""
         if host.loading:
             return
         if not host.runs_low():
@@ -216,15 +217,15 @@ class Router:
 
     @property
     def is_full(self) -> bool:
-        """Others wait for a back queue, and there is none."""
+        """Hosts wait for a back queue, and none is free."""
         if len(self.hosts) < self._limits.max_hosts:
             return False
         return any(queue.window or queue.more for queue in self.front_queues)
 
-    # --- what is due later -----------------------------------------------------------------
+    # --- due dates -------------------------------------------------------------------------
 
     def wake(self, now: Instant) -> None:
-        """Look again at queues whose later URLs have come of age."""
+        """Mark the queues whose next date has come for reading."""
         while (due := self.due_timers.pop_due(now)) is not None:
             host_id, front = due
             if host_id is None:
@@ -236,5 +237,5 @@ class Router:
 
     @property
     def is_quiet(self) -> bool:
-        """Nothing in memory, nothing being read or retired."""
+        """Nothing in memory, nothing being loaded or retired."""
         return not (self.hosts or self._retired or self._retiring or any(q.reading for q in self.front_queues))

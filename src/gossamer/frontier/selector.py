@@ -1,8 +1,8 @@
 """The biased front-queue selector: which priority class is served next?
 
-Not drawn at random but dealt by *smooth weighted round robin*: over any stretch in which the same classes
-have something waiting, each gets its share exactly (to within one draw), and a class of weight w waits at
-most about total/w draws. So the bias can starve nobody, and a run can be repeated.
+Not drawn at random but by *smooth weighted round robin*: over any period in which the same classes have something
+waiting, each gets exactly its share (to within one draw), and a class of weight w waits at most about total/w draws. So
+no class starves, and a run can be repeated.
 """
 
 import math
@@ -32,7 +32,7 @@ class SelectorRatios:
 
     def for_load(self, load: Load) -> tuple[float, ...]:
         shares = self.normal if load is Load.NORMAL else self.high
-        return tuple(float(share) for share in shares)  # adding a whole number to one that is not is slower
+        return tuple(float(share) for share in shares)  # adding an int to a float is slower
 
 
 class Selector:
@@ -54,7 +54,7 @@ class Selector:
         """The class to serve next, among `waiting` (not empty). Every call counts as a turn taken."""
         chosen = waiting[0]
         if len(waiting) == 1:
-            # The usual case when hosts, not slots, are scarce. Nobody is passed over, so no credit moves.
+            # The usual case when hosts, not slots, are scarce. No class is passed over, so no credit moves.
             self.drawn[chosen] += 1
             return chosen
         credit, weights = self._credit, self._weights

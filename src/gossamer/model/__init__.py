@@ -1,1 +1,1 @@
-"""The values that travel from stage to stage. They import nothing of ours and decide nothing."""
+"""Values that travel between stages. They import nothing outside `model` and make no decisions."""

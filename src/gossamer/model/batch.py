@@ -14,21 +14,22 @@ from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, 
 
 
 class HostClock(NamedTuple):
-    """What must survive of a host so that a restart stays polite. None in the last two leaves what is on record."""
+    """The politeness state of a host that must survive a restart. None in `resolved` or `failures` keeps the stored
+    value."""
 
     host_id: HostId
     next_contact: Instant
     last_took: float
     address: str | None
-    rest_reason: str | None = None  # what decided `next_contact`, in words
-    resolved: str | None = None  # where it was found (`fetch.dns.cache`)
-    failures: str | None = None  # how it fails (`frontier.breaker`); empty: it does not
+    rest_reason: str | None = None  # what determined `next_contact`, as shown to users
+    resolved: str | None = None  # its DNS answer (`fetch.dns.cache`)
+    failures: str | None = None  # breaker state (`frontier.breaker`); empty: no failures
 
 
 class RobotsRecord(NamedTuple):
-    """An answer to the request for robots.txt, kept so that a restart need not ask again.
+    """A response to a robots.txt request, stored so that a restart does not repeat the request.
 
-    With `unreachable_since` there was none: what is on record of an earlier answer stays.
+    With `unreachable_since` there was no response, and the record of an earlier one is kept.
     """
 
     origin: Origin
@@ -41,14 +42,15 @@ class RobotsRecord(NamedTuple):
 
 
 class RetiredHost(NamedTuple):
-    """A host without a back queue; its front-queue entries are to be made true again."""
+    """A host that gave up its back queue; its front-queue entries have to be brought up to date."""
 
     host_id: HostId
     not_before: Instant
 
 
 class LearntParameter(NamedTuple):
-    """A parameter that was found to choose no document at a place of a host; or, `refuted`, to choose one after all."""
+    """A query parameter that does not select the document at a place of a host; or, if `refuted`, turned out to select
+    it."""
 
     host: HostKey
     place: str
@@ -59,7 +61,7 @@ class LearntParameter(NamedTuple):
 
 
 class HintRecord(NamedTuple):
-    """What a sitemap or a feed says of a URL that it may speak for."""
+    """What a sitemap or feed says about a URL that it is allowed to speak for."""
 
     host: HostKey
     fingerprint: Fingerprint
@@ -67,12 +69,12 @@ class HintRecord(NamedTuple):
     modified: Instant | None
     changefreq: str | None
     priority: float | None
-    trusted: bool | None = False  # its host's reports of changes are: then a page that it says has changed is due.
-    # None: the host's row has to be asked
+    trusted: bool | None = False  # reports of this host are trusted, so a page reported as changed is due.
+    # None: not in memory, look at the host's row
 
 
 class SitemapName(NamedTuple):
-    """A sitemap that the robots.txt of a host names, or that an index lists which it names."""
+    """A sitemap named by the robots.txt of a host, or listed by an index that is."""
 
     host: HostKey  # of the sitemap
     fingerprint: Fingerprint
@@ -80,7 +82,7 @@ class SitemapName(NamedTuple):
 
 
 class SitemapRecord(NamedTuple):
-    """A sitemap that was read."""
+    """A sitemap that was parsed."""
 
     url_id: int
     host_id: HostId
@@ -90,7 +92,7 @@ class SitemapRecord(NamedTuple):
 
 
 class SeedRecord(NamedTuple):
-    """A URL that was given to us, as it was written."""
+    """A seed URL, with the text and place it was given in."""
 
     url: Url
     host: HostKey
@@ -100,25 +102,27 @@ class SeedRecord(NamedTuple):
 
 @dataclass(slots=True)
 class BulkChange:
-    """What an operator wants done with URLs: those of `url_ids` that are in `state`, and for that reason if one is
-    named, go to `to`; queued again without a try used up, or excluded for `because`. What came of it is known when it
-    is committed."""
+    """An operator's request to change the state of URLs.
+
+    Those of `url_ids` that are in `from_state` (and have one of `reasons`, if any are given) go to `to_state`: queued
+    again without using up a try, or excluded with `to_reason`. `changed` is known after the commit.
+    """
 
     url_ids: tuple[int, ...]
     from_state: UrlState
     to_state: UrlState
-    reasons: tuple[str, ...] = ()  # none: whatever it is
+    reasons: tuple[str, ...] = ()  # empty: any
     to_reason: str | None = None
-    changed: int = 0  # URLs that were moved
+    changed: int = 0  # URLs whose state was changed
 
 
 CANDIDATE_BYTES, LINK_BYTES = 350, 52
-"""What they take in memory, measured: a batch of pages with thousands of links each is large without their bodies."""
+"""Measured memory use. A batch of pages with thousands of links each is large even without their bodies."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """One transaction in the making."""
+    """The contents of one transaction, collected until it is committed."""
 
     settlements: list[Settlement] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
@@ -129,23 +133,19 @@ class Batch:
     retired: list[RetiredHost] = field(default_factory=list)
     page_requests: Counter[int] = field(default_factory=Counter)  # page requests by domain id
     counters: Counter[str] = field(default_factory=Counter)
-    budgets: dict[HostId, str] = field(default_factory=dict)  # what shapes have cost, as it is stored
+    budgets: dict[HostId, str] = field(default_factory=dict)  # trap budgets by host, serialised
     domain_budgets: dict[int, str] = field(default_factory=dict)
-    soft_404s: dict[int, str] = field(
-        default_factory=dict
-    )  # by host id: what stands for missing pages (`dedup.soft404`)
+    soft_404s: dict[int, str] = field(default_factory=dict)  # by host id (`dedup.soft404`)
     parameters: list[LearntParameter] = field(default_factory=list)
     hints: list[HintRecord] = field(default_factory=list)
     sitemap_names: list[SitemapName] = field(default_factory=list)
     sitemaps: list[SitemapRecord] = field(default_factory=list)
-    change_histories: dict[HostId, str] = field(
-        default_factory=dict
-    )  # how the pages of hosts change (`recrawl.planner`)
+    change_histories: dict[HostId, str] = field(default_factory=dict)  # by host (`recrawl.change_hints`)
     requeue: RequeueOrder | None = None
     bulk_changes: list[BulkChange] = field(default_factory=list)
-    facts: dict[str, str] = field(default_factory=dict)  # about the crawl itself, by name
-    delivered: dict[int, int] = field(default_factory=dict)  # by part: up to which number it has what we found for it
-    weight: int = 0  # bytes of the captures and of what they link to, roughly
+    facts: dict[str, str] = field(default_factory=dict)  # metadata of the crawl, by name
+    delivered: dict[int, int] = field(default_factory=dict)  # by worker: the last outbox id it has acknowledged
+    weight: int = 0  # approximate bytes of captures and links
 
     def __bool__(self) -> bool:
         return bool(
@@ -171,7 +171,7 @@ class Batch:
             self.weight += len(settlement.capture.response.wire_body)
 
     def add_links(self, candidates: list[Candidate], links: PageLinks | None) -> None:
-        """What a document links to: what is new, and all of it."""
+        """Add the links of a document: the URLs that are new, and all of them."""
         self.candidates += candidates
         self.weight += CANDIDATE_BYTES * len(candidates)
         if links is not None:
@@ -180,7 +180,7 @@ class Batch:
 
 
 class Touched(NamedTuple):
-    """A front queue of a host has got URLs, none of them before `place`."""
+    """URLs were added to a front queue of a host, none of them before `place`."""
 
     host_id: HostId
     front: int
@@ -188,7 +188,7 @@ class Touched(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A waiting URL stands elsewhere than it did, because of what was learnt of it."""
+    """A waiting URL changed its place or priority."""
 
     host_id: HostId
     url_id: int
@@ -198,7 +198,7 @@ class Moved(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """Links were found to URLs of a domain."""
+    """Links to URLs of a domain were found."""
 
     domain_id: int
     links: int
@@ -206,11 +206,11 @@ class Linked(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """What a committed batch means to the frontier and to whoever counts."""
+    """The effects of a committed batch, for the frontier and the counters."""
 
-    number: int  # of the commit; what is read from the store says which commit it knows of
+    number: int  # of the commit; loads say which commit they include
     touched: list[Touched]
-    settled: list[tuple[HostId, int]]  # (host, url_id) whose outcome is on record
+    settled: list[tuple[HostId, int]]  # (host, url_id) whose outcome is stored
     retired: list[HostId]
     moved: list[Moved]
     linked: list[Linked]
@@ -218,15 +218,15 @@ class Committed(NamedTuple):
     new_hosts: int
     written_bytes: int
     seconds: float
-    requeued: Sequence[tuple[UrlState, int]] = ()  # URLs that were queued again, by the state in which they were ...
-    next_due: float | None = None  # ... and when the next one is due, if that was asked; infinity: never
-    requeued_by_host: Mapping[HostId, int] = MappingProxyType({})  # the same by host
-    postponed: Sequence[tuple[float | None, float | None]] = ()  # URLs that have another date: gaps, before and after
-    skipped: int = 0  # of an order with `after`, URLs that found no room ...
-    requeued_to: DueCursor | None = None  # ... and the last that was looked at; None: there are no more
-    replanned_to: DueCursor | None = None  # the same of an order with `walk`
-    bulk_counts: Mapping[str, int] = MappingProxyType({})  # what orders have added to the counters
-    restored_hosts: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
-    new_seeds: frozenset[Url] = frozenset()  # seeds that were not known
-    reported: int = 0  # pages whose next visit was brought forward, because a list says that they have changed
-    outboxed: int = 0  # URLs that were found for other parts of the crawl
+    requeued: Sequence[tuple[UrlState, int]] = ()  # requeued URLs by their previous state ...
+    next_due: float | None = None  # ... and when the next one is due, if requested; infinity: never
+    requeued_by_host: Mapping[HostId, int] = MappingProxyType({})  # requeued URLs by host
+    postponed: Sequence[tuple[float | None, float | None]] = ()  # previous and new gaps of postponed URLs
+    skipped: int = 0  # with `RequeueOrder.after`: URLs whose host's backlog was full ...
+    requeued_to: DueCursor | None = None  # ... and the last one scanned; None: no more
+    replanned_to: DueCursor | None = None  # with `replan_after`: the last one replanned
+    bulk_counts: Mapping[str, int] = MappingProxyType({})  # counter changes made by bulk changes
+    restored_hosts: frozenset[HostId] = frozenset()  # hosts for which bulk changes requeued URLs
+    new_seeds: frozenset[Url] = frozenset()  # seeds that were not known before
+    reported: int = 0  # pages brought forward because a sitemap or feed reported a change
+    outboxed: int = 0  # URLs found for other workers

@@ -9,29 +9,29 @@ from gossamer.model.states import NEAR_DUPLICATE, UrlState
 from gossamer.model.task import Candidate, PreviousVisit, Visit
 from gossamer.model.units import Instant
 
-_DUPLICATE = UrlState.DUPLICATE  # looking a member up costs as much as a call
+_DUPLICATE = UrlState.DUPLICATE  # looking up an enum member costs as much as a call
 
 
 class Document(NamedTuple):
-    """A response with a document in it, on its way from the fetch to the reader."""
+    """A response that contains a document, waiting to be processed."""
 
     visit: Visit
     response: Response
     finished: Instant
-    remark: str | None = None  # the reason why it is all there is, where it should have been more
+    remark: str | None = None  # the reason, if the document is incomplete
 
 
 class ProcessedDocument(NamedTuple):
-    """What a document came to."""
+    """The result of processing a document."""
 
     settlement: Settlement
     candidates: list[Candidate]
     links: PageLinks | None
     excluded: Counter[str]
-    previous: PreviousVisit | None = None  # what the URL was before, if it was anything
+    previous: PreviousVisit | None = None  # None: first visit
 
     def counters(self) -> list[tuple[str, int]]:
-        """What is counted of it."""
+        """Counter increments for this document."""
         counters = [("excluded:" + reason, n) for reason, n in self.excluded.items()]
         settlement = self.settlement
         if settlement.kept:

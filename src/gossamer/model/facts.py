@@ -1,5 +1,4 @@
-"""What the crawl has learnt about a URL and a domain, which priorities are based on; and what an operator has ordered
-for single hosts through the service."""
+"""Facts that priorities are based on, per URL and per domain, and the operator's overrides for single hosts."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,29 +7,29 @@ from typing import NamedTuple
 from gossamer.model.units import HostKey, Instant, Seconds, Url
 
 CREDIT_UNIT = 10**9
-"""One credit of online importance. Counted in whole numbers, so that the order is the same on every machine."""
+"""One credit of online importance (OPIC). An integer, so that the order is the same on every machine."""
 
 BIRTH_CREDIT = CREDIT_UNIT * 15 // 100
-"""What a URL has when it is met for the first time: without it, pages deep in a site would count for nothing."""
+"""The credit of a newly discovered URL. Without it, pages deep in a site would count for nothing."""
 
 
 def credit_per_link(credit: int, links: int) -> int:
-    """What each of the links of a fetched page gets of the page's credit: 0.85 of it in equal parts."""
+    """The credit that each link of a fetched page receives: 0.85 of the page's credit in equal parts."""
     return credit * 85 // (100 * links)
 
 
 class UrlFacts(NamedTuple):
-    """One URL. Links are counted once for each page that has them; a page's links to itself do not count."""
+    """One URL. A page that links to it counts once; links of a page to itself do not count."""
 
     url_id: int  # grows with discovery, so it is also the entry number
     url: Url
     depth: int  # links followed from a seed
     links: int = 0  # fetched pages that link to it
     links_from_others: int = 0  # of these, pages of other registrable domains
-    credit: int = BIRTH_CREDIT  # online importance: what was handed to it and not handed on yet
+    credit: int = BIRTH_CREDIT  # online importance received and not yet passed on
     visits: int = 0  # answered so far
-    changes: int = 0  # of these, with content other than the time before
-    age: float | None = None  # seconds since its last known modification, when these facts were put together
+    changes: int = 0  # of these, with content that differed from the previous visit
+    age: float | None = None  # seconds since its last known modification
 
 
 @dataclass(slots=True)
@@ -47,7 +46,7 @@ CopySample = tuple[float | None, float | None, Instant, str | None]
 
 
 class QueuePosition(NamedTuple):
-    """Where a URL waits: its front queue, and its place in it (smaller is earlier; None: by the date it is due)."""
+    """Position of a URL: its front queue and its place there (smaller is earlier; None: by due date)."""
 
     front: int
     priority: float
@@ -56,8 +55,8 @@ class QueuePosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HostOverride:
-    """`paused`: not contacted until it is resumed. `dropped`: its URLs are excluded when their turn comes. `delay`: it
-    is left alone for at least so long after each answer; None if nobody asked for that."""
+    """`paused`: not contacted until resumed. `dropped`: its URLs are excluded when their turn comes. `delay`: minimum
+    gap after each response; None: not overridden."""
 
     paused: bool = False
     dropped: bool = False

@@ -1,7 +1,5 @@
-"""How text that is too long, or no URL, is shown and recorded: by its beginning, never in full and without secrets.
-
-How moments and digests are written.
-"""
+"""Text representations: excerpts of text that is too long or not a URL (without credentials), timestamps and
+digests."""
 
 import base64
 import datetime
@@ -18,12 +16,12 @@ def abbreviated(text: str) -> str:
     """The beginning of `text`, at most 256 bytes of UTF-8, without userinfo."""
     start = text[:SHOWN_BYTES]
     if len(text) > SHOWN_BYTES and (cut := _ONLY_AUTHORITY(start)) is not None:
-        start = cut[1]  # all of it may be a password whose @ comes later
+        start = cut[1]  # it may be a password whose @ was cut off
     return _USERINFO("", start).encode("utf-8", "replace")[:SHOWN_BYTES].decode("utf-8", "ignore")
 
 
 class LongLink(NamedTuple):
-    """A link that is too long to be a URL of ours, as it is kept."""
+    """A link that exceeds the URL length limit, as it is stored."""
 
     shown: str  # its beginning
     digest: bytes  # SHA-256 of all of it as written, in UTF-8
@@ -31,7 +29,7 @@ class LongLink(NamedTuple):
 
 
 def long_link(href: str) -> LongLink:
-    """What is kept of a link. Less than a millisecond for a megabyte."""
+    """What is stored of an overlong link. Less than a millisecond for a megabyte."""
     raw = href.encode("utf-8", "replace")
     return LongLink(abbreviated(href), sha256(raw).digest(), len(raw))
 
@@ -42,5 +40,5 @@ def iso_timestamp(at: float) -> str:
 
 
 def sha1_text(digest: bytes) -> str:
-    """`sha1:` and the digest in base 32, as WARC files have it."""
+    """`sha1:` and the digest in base 32, as in WARC files."""
     return "sha1:" + base64.b32encode(digest).decode("ascii")

@@ -38,20 +38,20 @@ _MINUTES = {f"{n:02}": n * 60.0 for n in range(60)}
 _SECONDS = {f"{n:02}": float(n) for n in range(60)}
 
 
-_LONGEST_VALUE = 64  # no delay and no date is longer; the rest is not looked at
+_LONGEST_VALUE = 64  # no valid delay or date is longer
 
 
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 
 
 def retry_after(value: str, now: Instant) -> Seconds | None:
-    """How long a host asks to be left alone. None for garbage, for nothing, and for a time already past.
+    """The delay that a Retry-After value asks for. None if the value is invalid, empty or in the past.
 
-    Never more than 24 hours: a host that asks for a year gets a probe a day.
+    Never more than 24 hours: a host that asks for a year is probed once a day.
     """
     text = value.strip()
     if _DIGITS.fullmatch(text):
-        if len(text) > 9:  # beyond any cap, and no number of a length chosen by the server is parsed
+        if len(text) > 9:  # above the cap anyway; never parse a number of unbounded length
             return RETRY_AFTER_CAP
         wait = float(int(text))
     else:
@@ -65,7 +65,7 @@ def retry_after(value: str, now: Instant) -> Seconds | None:
 def http_date(value: str, now: Instant) -> Instant | None:
     """A date in any of the three forms HTTP allows, or None. `now` decides the century of a two-digit year."""
     if len(value) == _LENGTH and value[25:] == " GMT" and value[19] == value[22] == ":":
-        # `Sun, 06 Nov 1994 08:49:37 GMT`: nearly all are written so, and a few thousand days cover them.
+        # The usual form, `Sun, 06 Nov 1994 08:49:37 GMT`; a cache of a few thousand days covers it.
         midnight = _midnight(value[:17])
         try:
             if midnight is not None:
@@ -77,7 +77,7 @@ def http_date(value: str, now: Instant) -> Instant | None:
 
 @lru_cache(maxsize=4096)
 def _midnight(day: str) -> Instant | None:
-    """The beginning of a day that is written as `Sun, 06 Nov 1994 `."""
+    """The start of a day written as `Sun, 06 Nov 1994 `."""
     return _any_date(f"{day}00:00:00 GMT", Instant(0.0))
 
 

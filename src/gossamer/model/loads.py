@@ -1,4 +1,4 @@
-"""What the frontier asks the task table for, and what it gets."""
+"""What the frontier requests from the task table, and what it receives."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from gossamer.model.units import HostId, HostKey, Instant
 
 @dataclass(frozen=True, slots=True)
 class FrontRequest:
-    """Read the next window of a class."""
+    """Read the next window of a front queue."""
 
     front: int
     cursor: tuple[float, int]
@@ -19,7 +19,7 @@ class FrontRequest:
 
 
 class HostRequest(NamedTuple):
-    """Read a host's next URLs, and its record if it is new to us."""
+    """Read a host's next URLs, and its record if it is not in memory."""
 
     host_id: HostId
     with_record: bool
@@ -28,7 +28,7 @@ class HostRequest(NamedTuple):
 
 
 class LoadRequest(NamedTuple):
-    """What the frontier would like to have from the task table."""
+    """What the frontier wants to read from the task table."""
 
     fronts: tuple[FrontRequest, ...]
     hosts: tuple[HostRequest, ...]
@@ -38,7 +38,7 @@ class LoadRequest(NamedTuple):
 
 
 class FrontLoaded(NamedTuple):
-    """A window of a front queue; `next_due` as `Frontier.loaded_front` takes it."""
+    """A window of a front queue; `next_due` as in `Frontier.add_front`."""
 
     front: int
     entries: list[tuple[float, HostId]]
@@ -46,7 +46,7 @@ class FrontLoaded(NamedTuple):
 
 
 class HostLoaded(NamedTuple):
-    """A host's next URLs by class, and its record and robots.txt files if they were asked for."""
+    """A host's next URLs by class; its record and robots.txt files if they were requested."""
 
     host_id: HostId
     record: HostRecord | None
@@ -55,7 +55,7 @@ class HostLoaded(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The answer to a load order, all of it as of one commit."""
+    """The answer to a load request, all of it as of one commit."""
 
     number: int  # of that commit
     fronts: list[FrontLoaded]
@@ -63,7 +63,7 @@ class Loaded(NamedTuple):
 
 
 class SitemapFacts(NamedTuple):
-    """What the store knows of a sitemap and of its host's."""
+    """What the store knows about a sitemap and its host's sitemaps."""
 
     named_by: tuple[HostKey, ...]  # hosts whose robots.txt leads to it
     listed: int  # URLs that the host's sitemaps have listed so far
@@ -71,9 +71,9 @@ class SitemapFacts(NamedTuple):
 
 
 class LastContact(NamedTuple):
-    """What is known of a host's last contact after a crash."""
+    """A host's last contact as reconstructed after a crash."""
 
-    started: Instant | None  # a request was sent then and we do not know what came of it
-    next_contact: Instant  # of the last contact that was seen to its end; 0 if there was none
-    took: float  # how long that one took; for an open one, how long the host took the time before
+    started: Instant | None  # a request was sent then, with unknown outcome
+    next_contact: Instant  # after the last completed contact; 0 if there was none
+    took: float  # duration of that contact
     address: str

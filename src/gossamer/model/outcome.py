@@ -1,4 +1,4 @@
-"""What came of a visit: a response, or one of the ways the web disappoints us."""
+"""The outcome of a fetch: a response or an expected failure."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from gossamer.model.units import Instant, Seconds, Url
 
 
 class Failure(Enum):
-    """Ways the web disappoints us. Expected, counted, never raised."""
+    """Expected failures of a fetch: counted, never raised."""
 
     BAD_SCHEME = "bad_scheme"
     BAD_URL = "bad_url"
@@ -42,7 +42,7 @@ class Failure(Enum):
 
 
 class Truncation(Enum):
-    """Why a stored body is shorter than what the server had. The words are WARC-Truncated's."""
+    """Why a stored body is shorter than the one sent. Values as in WARC-Truncated."""
 
     LENGTH = "length"
     TIME = "time"
@@ -50,12 +50,11 @@ class Truncation(Enum):
 
 
 class Response(NamedTuple):
-    """A complete answer, as it was on the wire. One for every fetch: a tuple is made in half the time.
+    """A complete response as it was on the wire. One per fetch, so a tuple: creating it takes half the time of a class.
 
-    `head` is the exact bytes from the status line to the blank line. `wire_body` is the body as
-    received, transfer and content codings still on, cut at the body cap. `request_head` is the exact bytes sent.
-    HTTP/2 has no such bytes: both heads are then spelt as in HTTP/1.1, and `protocol` says so. Of a request with
-    credentials the values of their fields are left out.
+    `head` is the exact bytes from the status line to the blank line. `wire_body` is the body as received, with transfer
+    and content codings, cut at the size limit. `request_head` is the exact bytes sent. HTTP/2 has no such bytes: both
+    heads are then written as in HTTP/1.1, and `protocol` says so. The values of credential fields are omitted.
     """
 
     url: Url
@@ -70,16 +69,16 @@ class Response(NamedTuple):
     truncated: Truncation | None = None
     new_connection: bool = True
     protocol: str = "http/1.1"  # as WARC-Protocol has it: http/1.0, http/1.1, h2
-    unverified: bool = False  # https, and nobody checked the certificate
-    dropped_fields: int = 0  # lines of the head that are no header fields
+    unverified: bool = False  # https without certificate verification
+    dropped_fields: int = 0  # lines of the head that are not header fields
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No usable answer. `contacted` says whether the host saw anything of us: if so its delay counts."""
+    """No usable response. `contacted` says whether the host received anything; if so, its delay applies."""
 
     failure: Failure
-    detail: str  # for people, one line, no secrets
+    detail: str  # one line for users, without credentials
     took: Seconds
     contacted: bool
 

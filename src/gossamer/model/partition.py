@@ -1,4 +1,4 @@
-"""Parts of a crawl: who owns which domains, and what goes from one to another."""
+"""Partitions of a crawl by several workers: which worker owns which domains, and what is sent between them."""
 
 from typing import NamedTuple
 
@@ -6,17 +6,17 @@ from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 
 PARTITIONS = 64
-"""A domain belongs to one of so many partitions for ever; parts own whole partitions."""
+"""Every domain belongs to one of these partitions permanently; a worker owns whole partitions."""
 
 
 class WorkerShare(NamedTuple):
-    """One of the parts of a crawl by several workers: the partitions whose numbers leave its own as a remainder."""
+    """The share of one worker: the partitions whose number modulo `total` is `number`."""
 
     number: int  # from 0
     total: int
 
     def owner_of(self, partition: int) -> int:
-        """The number of the part that owns a partition."""
+        """The number of the worker that owns a partition."""
         return partition % self.total
 
     def owns(self, partition: int) -> bool:
@@ -24,7 +24,7 @@ class WorkerShare(NamedTuple):
 
 
 class OutboxUrl(NamedTuple):
-    """A URL on its way to its owner."""
+    """A URL on its way to the worker that owns it."""
 
     id: int  # grows
     url: Url
@@ -33,4 +33,4 @@ class OutboxUrl(NamedTuple):
     via: Via
     sitemap: int
     modified: Instant | None
-    page: Url | None  # that it was found on; None for a seed
+    page: Url | None  # the page it was found on; None for a seed

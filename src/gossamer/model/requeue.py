@@ -1,4 +1,4 @@
-"""Requeueing of URLs that are due again, as values."""
+"""Values for requeueing URLs that are due again."""
 
 from collections.abc import Container, Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ REFRESHING: Final = "refreshing"
 
 
 class ReportedChange(NamedTuple):
-    """A page that we have, and that a list says was modified after our visit."""
+    """A stored page that a sitemap or feed reports as modified after our last visit."""
 
     url_id: int
     host_id: HostId
@@ -21,17 +21,14 @@ class ReportedChange(NamedTuple):
     mime: str | None
     visited: Instant
     modified: Instant
-    rate_shape: float | None  # as `Settlement` has them
+    rate_shape: float | None  # as in `Settlement`
     rate_span: float | None
     priority: float
-    change_history: str | None = (
-        None  # what the host's row says of its changes, if nobody knows yet whether it is believed
-    )
+    change_history: str | None = None  # of the host, if its trust in reports is not known yet
 
 
 class DueUrl(NamedTuple):
-    """A URL whose date has come, on a host that has a price of its own or a line before it; or one that is planned
-    anew."""
+    """A due URL whose host has its own price or a backlog; or a URL that is being replanned."""
 
     url_id: int
     host_id: HostId
@@ -40,25 +37,25 @@ class DueUrl(NamedTuple):
     state: UrlState
     mime: str | None
     visited: Instant | None
-    planned_gap: float | None  # as `Settlement` has them
+    planned_gap: float | None  # as in `Settlement`, and the next two
     rate_shape: float | None
     rate_span: float | None
-    modified: Instant | None  # as a list says, and so the next
+    modified: Instant | None  # by a sitemap or feed, like `changefreq`
     changefreq: str | None
     sitemap: int
-    change_history: str | None  # what is known of its host
+    change_history: str | None  # of its host
     priority: float
 
 
 class Postponement(NamedTuple):
-    """It is not queued yet, and has another date."""
+    """A due URL is not queued yet and gets another date."""
 
     until: Instant
-    planned_gap: Seconds | None = None  # it is planned anew, with this gap; None: only its turn comes later
+    planned_gap: Seconds | None = None  # the new gap if it was replanned; None: only its turn comes later
 
 
 class DueCursor(NamedTuple):
-    """Where a URL stands among those that have a date."""
+    """A position among the URLs that have a due date."""
 
     date: float
     state: int
@@ -66,17 +63,15 @@ class DueCursor(NamedTuple):
 
 
 class RequeueOrder(NamedTuple):
-    """An order to queue URLs again that have a date: those whose date has come, the earliest first."""
+    """An order to requeue URLs that are due by `due_by`, earliest first, at most `limit`."""
 
     due_by: Instant
     limit: int
-    include_missing: bool = False  # those that answered 4xx too
-    at_front: bool = False  # before everything that waits in their front queues
-    early_after: Seconds | None = (
-        None  # pages too that come due next: half of their gap, and at least so long, has passed
-    )
-    priced_hosts: Container[HostId] = ()  # hosts of which it is asked for each URL whether it is due in fact ...
-    max_backlog: int | None = None  # ... and so it is of all others before which so many stand in line; None: of none
-    backlogs: Mapping[HostId, int] = MappingProxyType({})  # as many stand there already
-    replan_after: DueCursor | None = None  # and plan anew what comes after it, as much as can be looked at in one go
-    after: DueCursor | None = None  # only what comes after it; and what finds no room is left out, not put off
+    include_missing: bool = False  # also those that answered 4xx
+    at_front: bool = False  # ahead of everything else in their front queues
+    early_after: Seconds | None = None  # also pages due next, after half of their gap and at least this long
+    priced_hosts: Container[HostId] = ()  # hosts with their own price: each URL is checked again (`WhenDue`) ...
+    max_backlog: int | None = None  # ... as are URLs of hosts whose backlog is full; None: unlimited
+    backlogs: Mapping[HostId, int] = MappingProxyType({})  # current backlog by host
+    replan_after: DueCursor | None = None  # also replan what comes after this, up to a limit
+    after: DueCursor | None = None  # only what comes after this; with a full backlog, skip instead of postponing

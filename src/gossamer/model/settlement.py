@@ -12,24 +12,24 @@ MAX_VALIDATOR_CHARS: Final = 512
 
 
 class Original(NamedTuple):
-    """The capture that holds the document which another one came to again."""
+    """The capture that holds the document which a duplicate repeats."""
 
     url: Url
-    captured_at: Instant  # when it was asked for: the date of its record
+    captured_at: Instant  # time of the request: the date of its record
     payload_digest: bytes
 
 
 class Capture(NamedTuple):
-    """A document to be archived; with an `original`, that it was found to be the same."""
+    """A document to be archived; with an `original`, a revisit record for a duplicate of it."""
 
     response: Response
-    payload_digest: bytes  # SHA-1 of the body as it was received, transfer coding and all
-    records: tuple[bytes, ...] | None = None  # the answer first, as they go into the file, if built already
-    original: Original | None = None  # of a duplicate it is found when it is committed
+    payload_digest: bytes  # SHA-1 of the body as received, including transfer coding
+    records: tuple[bytes, ...] | None = None  # serialised, the response first, if already built
+    original: Original | None = None  # for a duplicate, looked up at the commit
 
 
 class Settlement(NamedTuple):
-    """What became of one visit to a URL."""
+    """The outcome of one visit to a URL."""
 
     host_id: HostId
     url_id: int
@@ -39,7 +39,7 @@ class Settlement(NamedTuple):
     tries: int = 0
     available_at: Instant | None = None  # QUEUED: the next try; otherwise the next visit, if any
     reason: str | None = None
-    detail: str | None = None  # for people
+    detail: str | None = None  # shown to users
     status: int | None = None
     size: int | None = None
     took: float | None = None
@@ -52,25 +52,25 @@ class Settlement(NamedTuple):
     redirect_to: str | None = None
     capture: Capture | None = None
     previous_state: UrlState = UrlState.QUEUED
-    truncated: str | None = None  # why the document is a beginning only, in the words of WARC-Truncated
-    unverified: bool = False  # nobody checked the certificate
-    replaced: int = 0  # characters that are none in the page's encoding
-    deep_links: int = 0  # nested deeper than a page is read
-    long_links: tuple[LongLink, ...] = ()  # the first of those that were too long
-    signature: bytes | None = None  # of the page's text: what near-duplicates are found by
-    near_duplicate_of: int | None = None  # the original, if it is none itself, and ...
-    distance: int | None = None  # ... the bytes in which the two signatures differ
+    truncated: str | None = None  # why the document is incomplete, as in WARC-Truncated
+    unverified: bool = False  # https without certificate verification
+    replaced: int = 0  # characters that were invalid in the page's encoding
+    deep_links: int = 0  # links nested deeper than the parser goes
+    long_links: tuple[LongLink, ...] = ()  # the first of the overlong links
+    signature: bytes | None = None  # of the page's text, for near-duplicate detection
+    near_duplicate_of: int | None = None  # the original, if it is a near-duplicate ...
+    distance: int | None = None  # ... and the number of bytes in which the signatures differ
     language: str | None = None  # as the page declares it
-    canonical: str | None = None  # the address that the page says it should have, where that is another
+    canonical: str | None = None  # rel=canonical, if it is another URL
     planned_gap: float | None = None  # seconds until the next visit
-    rate_shape: float | None = None  # what the recrawl policy writes down (`recrawl.policy.Memory`)
+    rate_shape: float | None = None  # the two numbers of the recrawl policy (`recrawl.policy.Memory`)
     rate_span: float | None = None
-    kept: bool = False  # nothing has changed: what is on record of the last visit stays, but for its date
-    noise: bool = False  # another document than before, but not to a reader: it does not count as changed
+    kept: bool = False  # unchanged: the stored result of the previous visit stays, except its date
+    noise: bool = False  # only clocks, tokens or advertisements differ: not counted as a change
 
 
 class PageLinks(NamedTuple):
-    """The links of a fetched page, or the target of a redirect: each target once, the page itself not among them."""
+    """The links of a fetched page, or the target of a redirect: each target once, without the page itself."""
 
     url_id: int
     domain_id: int

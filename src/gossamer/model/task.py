@@ -1,4 +1,4 @@
-"""A URL that is to be visited, as the frontier holds it."""
+"""URLs to be visited, as the frontier holds them."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -11,7 +11,7 @@ _WITH_DOCUMENT = (UrlState.STORED, UrlState.DUPLICATE)
 
 
 class Via(IntEnum):
-    """How a URL was found. The numbers are the store's."""
+    """How a URL was found. The numbers are stored."""
 
     SEED = 0
     LINK = 1
@@ -20,50 +20,50 @@ class Via(IntEnum):
 
 
 class PreviousVisit(NamedTuple):
-    """What is on record of a URL that was visited before: what its next visit is compared with."""
+    """The previous visit of a URL, which the next one is compared with."""
 
     visits: int  # answered so far
-    changes: int  # of these, with other content than the time before
-    state: UrlState  # in which it was before it was queued
-    reason: str | None  # that came with that state
-    at: Instant  # of the visit, as everything below
-    digest: bytes | None = None  # of the document; None: there was none
+    changes: int  # of these, with content that differed from the visit before
+    state: UrlState  # before it was queued again
+    reason: str | None  # of that state
+    at: Instant  # time of the visit; everything below describes it
+    digest: bytes | None = None  # of the document; None: no document
     mime: str | None = None
     etag: str | None = None
     last_modified: str | None = None
     redirect_to: str | None = None
-    whole: bool = True  # the document was not cut off
+    whole: bool = True  # the document was not truncated
     signature: bytes | None = None  # of the text of a page
-    planned_gap: float | None = None  # seconds after the visit at which it was to be visited again
-    rate_shape: float | None = None  # the two numbers that the recrawl policy has written down
+    planned_gap: float | None = None  # seconds from this visit to the planned next one
+    rate_shape: float | None = None  # the two numbers of the recrawl policy (`recrawl.policy.Memory`)
     rate_span: float | None = None
 
     @property
     def has_document(self) -> bool:
-        """Whether the archive has what this URL last showed."""
+        """Whether the archive has the document of this visit."""
         return self.digest is not None and self.state in _WITH_DOCUMENT
 
 
 class Task(NamedTuple):
-    """One row of the task table that is due. A tuple, because there may be a million of them in memory."""
+    """A due row of the task table. A tuple, because a million of them may be in memory."""
 
-    url_id: int  # the row; grows with discovery, so it breaks ties in favour of the oldest entry
+    url_id: int  # row number; grows with discovery, so ties go to the oldest
     fingerprint: Fingerprint
     url: Url
     front: int  # its front queue (priority class); 0 is the highest
     place: float  # in that queue, smaller is earlier: the date it was due, or minus its score
-    priority: float  # its own score, as its ordering counts it
+    priority: float  # its own score under the ordering
     depth: int  # links followed from a seed
     tries: int  # visits that failed so far
     hops: int  # redirects followed to get here
-    sitemap: int = 0  # it is one: 1 if robots.txt names it, one more for every index on the way
-    previous: PreviousVisit | None = None  # None: it was never answered
-    modified: Instant | None = None  # when it was modified last, as a sitemap or a feed says
-    changefreq: str | None = None  # how often it changes, as a sitemap says
+    sitemap: int = 0  # 0: not a sitemap; 1: named by robots.txt; one more for each index on the way
+    previous: PreviousVisit | None = None  # None: never answered
+    modified: Instant | None = None  # last modification according to a sitemap or feed
+    changefreq: str | None = None  # of a sitemap entry
 
 
 class Candidate(NamedTuple):
-    """A URL that passed the filter and asks to enter the task table."""
+    """A URL that passed the filter and is to be inserted into the task table."""
 
     url: Url
     host: HostKey
@@ -72,13 +72,13 @@ class Candidate(NamedTuple):
     hops: int
     via: Via
     found_on: int  # url_id of the page it was found on; 0 for a seed
-    sitemap: int = 0  # as `Task` has it
-    modified: Instant | None = None  # when it was modified last, as its sitemap or feed says
-    page: Url | None = None  # it was found on, where that belongs to another part of the crawl
+    sitemap: int = 0  # as in `Task`
+    modified: Instant | None = None  # last modification according to its sitemap or feed
+    page: Url | None = None  # the page it was found on, if that belongs to another worker
 
 
 class HostRecord(NamedTuple):
-    """What the store remembers of a host: enough to be polite to it after a restart."""
+    """The stored state of a host: enough to be polite to it after a restart."""
 
     host_id: HostId
     host: HostKey
@@ -86,23 +86,23 @@ class HostRecord(NamedTuple):
     domain: DomainFacts  # of its registrable domain
     suffix_id: int  # of its public suffix
     next_contact: Instant
-    last_took: float  # seconds; the adaptive part of the gap rests on it
+    last_took: float  # seconds; the adaptive part of the gap depends on it
     address: str | None
-    resolved: str | None = None  # as `model.batch.HostClock` has them
+    resolved: str | None = None  # as in `model.batch.HostClock`, like `failures`
     failures: str | None = None
-    budget: str | None = None  # what its shapes and its domain's hosts have cost (`filter.trap_budget`)
+    budget: str | None = None  # serialised trap budgets (`filter.trap_budget`)
     domain_budget: str | None = None
-    change_history: str | None = None  # how its pages change, and whether its validators can be relied on
-    soft_404: str | None = None  # what it shows in place of pages that it does not have (`dedup.soft404`)
+    change_history: str | None = None  # serialised (`recrawl.change_hints.HostChangeHistory`)
+    soft_404: str | None = None  # serialised (`dedup.soft404`)
 
 
 class Visit(NamedTuple):
-    """A URL to be visited now. At most one is out per host."""
+    """A URL to be visited now. Each host has at most one visit in flight."""
 
     host_id: HostId
     host: HostKey
     domain_id: int
     task: Task
-    address: str | None  # the one it was last contacted at
+    address: str | None  # last known
     last_took: float
-    priority: float = 0.0  # its total score when it was chosen, as it is shown
+    priority: float = 0.0  # its total score when chosen, for display

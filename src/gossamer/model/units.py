@@ -1,4 +1,4 @@
-"""Units and identities as types, so that one is never passed for another."""
+"""Types for units and identifiers, so that one is not passed for another."""
 
 from typing import Final, NewType
 

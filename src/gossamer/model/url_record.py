@@ -1,4 +1,4 @@
-"""What a crawl's store knows about one URL, as it was read. No decisions."""
+"""Everything the store knows about one URL, as it was read. No decisions."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -10,16 +10,16 @@ from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
 
 MAX_STEPS = 10
-"""How far the way back to a seed is followed."""
+"""How far the path back to a seed is followed."""
 MAX_COUNTED = 10_000
-"""How far URLs in a queue are counted."""
+"""URLs in a queue are counted up to this number."""
 MAX_FAILURES = 20
-"""How many of the last failures are told."""
+"""How many of the last failures are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A count that was given up at a limit: `number`, or more than that."""
+    """A count that may have stopped at a limit: `number`, or more."""
 
     number: int
     or_more: bool = False
@@ -27,7 +27,7 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True)
 class SeedPlace:
-    """Where a person asked for the URL: `argument 1`, `seeds.txt, line 3`."""
+    """Where the URL was given as a seed: `argument 1`, `seeds.txt, line 3`."""
 
     where: str
     added_at: Instant
@@ -35,7 +35,7 @@ class SeedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A page on the way back to a seed, and how that page was found itself."""
+    """A page on the path back to a seed, and how that page was found."""
 
     url: Url
     via: Via
@@ -47,12 +47,12 @@ class Step:
 class UrlFact:
     """A row of the task table."""
 
-    learnt: UrlFacts  # what its priority may rest on
+    learnt: UrlFacts  # what its priority is based on
     state: UrlState
     front: int
     available_at: Instant | None
     place: float | None  # in its front queue, smaller is earlier
-    priority: float  # its own score, as the ordering counts it under which it was queued
+    priority: float  # its own score under the ordering with which it was queued
     tries: int
     hops: int
     via: Via
@@ -70,7 +70,7 @@ class UrlFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFact:
-    """Where a queued URL stands among those of its host."""
+    """Position of a queued URL among those of its host."""
 
     before: Bounded  # of its front queue, at an earlier place
     of_class: Bounded  # in that queue
@@ -105,19 +105,19 @@ class VisitFact:
 
 @dataclass(frozen=True, slots=True)
 class ListingFact:
-    """What a sitemap or a feed says of the URL, and what it is as a sitemap itself."""
+    """What a sitemap or feed says about the URL; and the URL itself as a sitemap."""
 
     listed_in: Url | None = None
     modified_at: Instant | None = None
     changefreq: str | None = None
     priority: float | None = None
     sitemap: int = 0  # model.task.Task
-    named_by: str | None = None  # hosts whose robots.txt leads to it, with spaces between them
+    named_by: str | None = None  # hosts whose robots.txt leads to it, separated by spaces
 
 
 @dataclass(frozen=True, slots=True)
 class FailureFact:
-    """A visit that did not end well."""
+    """A failed visit."""
 
     at: Instant
     reason: str
@@ -127,7 +127,7 @@ class FailureFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFact:
-    """What is remembered of a host. `rest_reason`: which term decided its last gap; None if that is not on record."""
+    """The stored state of a host. `rest_reason`: which term determined its last gap; None if not recorded."""
 
     host: HostKey
     next_contact: Instant
@@ -138,7 +138,7 @@ class HostFact:
 
 @dataclass(frozen=True, slots=True)
 class DomainFact:
-    """What is remembered of a registrable domain; of one never met, nothing but the visits of its suffix."""
+    """The stored facts of a registrable domain; for an unknown one, only the visits of its suffix."""
 
     domain: Domain
     learnt: DomainFacts = field(default_factory=DomainFacts)
@@ -156,17 +156,17 @@ class RobotsFact:
 
 
 class RecrawlFact(NamedTuple):
-    """What the plan of the next visit rests on, as it is stored."""
+    """What the next visit was planned from, as it is stored."""
 
     planned_gap: Seconds | None = None  # from the last visit to the next
-    rate_shape: float | None = None  # what the policy wrote down
+    rate_shape: float | None = None  # the two numbers of the policy
     rate_span: float | None = None
     change_history: str | None = None  # of its host (`recrawl.planner.HostChanging`)
     price: str | None = None  # of the crawl (`recrawl.planner.PRICE`)
 
 
 class LearntFact(NamedTuple):
-    """A parameter that chooses no document at a place of the URL's host, and the evidence."""
+    """A parameter that does not select the document at a place of the URL's host, with the evidence."""
 
     host: HostKey
     place: str
@@ -177,12 +177,12 @@ class LearntFact(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Everything on record. All of it is of one moment."""
+    """Everything stored about a URL, all of it as of one commit."""
 
     url: UrlFact | None = None
     seed: SeedPlace | None = None
     way: tuple[Step, ...] = ()  # the page it was found on first, then that page's, at most MOST_STEPS
-    beyond: Url | None = None  # where that way leaves what was read: the page of another worker that comes next
+    beyond: Url | None = None  # where the path continues in another worker's database
     queue: QueueFact | None = None
     visit: VisitFact | None = None
     listing: ListingFact = ListingFact()
@@ -192,10 +192,10 @@ class Facts:
     earlier_failures: bool = False  # there are more
     host: HostFact | None = None
     domain: DomainFact
-    order: str | None = None  # the ordering under which the queue stands
-    next_id: int = 1  # the entry number that a new URL would get
+    order: str | None = None  # the ordering of the queue
+    next_id: int = 1  # the id that a new URL would get
     robots: RobotsFact | None = None
-    budget: str | None = None  # of its host's shapes, and of its domain's hosts, as they are stored
+    budget: str | None = None  # serialised trap budgets of its host and domain
     domain_budget: str | None = None
     orders: str | None = (
         None  # what was ordered through the service, as it is stored (`crawl.visit.host_settings.ORDERS`)
@@ -204,7 +204,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class RecordCheck:
-    """What was found where the archive should have the document. `problem` says why it could not be read."""
+    """The result of reading the document back from the archive. `problem` says why it could not be read."""
 
     problem: str | None = None
     kind: str | None = None

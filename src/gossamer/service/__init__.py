@@ -1,13 +1,15 @@
-"""The crawl as a service: `gossamer serve`.
+"""A crawl as an HTTP service: `gossamer serve`.
 
-The crawl runs as long as the service does, and when nothing is left it waits for more. Callers reach another process,
-the `front`, which has the connections and is shown the crawl four times a second: neither waits for the other. A
-request passes the gate there (`gate`: who may call, how much, how often) and goes one of two ways. Questions are
-answered in front, from the database in threads (`asking`), or from the last picture of the crawl (`metrics`). What
-touches the crawl goes over a link (`across`) to the application beside it (`beside`): it is read into a typed value
-(`bodies`), changes go through the one `Operator`, which puts them into the crawl's next commit and answers when that
-is on record. What is to outlast the process (`standing`) is a fact of the crawl's directory.
+The crawl runs until the service is stopped; when nothing is left to do it waits for seeds. There are two processes. The
+front process (`front_process`, `http_server`) holds the client connections and receives a snapshot of the crawl four
+times a second, so that neither process waits for the other. It checks every request (`access`: token, host name, rate,
+size) and answers reads itself, from the database in threads (`queries`) or from the last snapshot (`metrics`).
 
-What always holds: a change that was acknowledged is committed; no change without the token; nothing that a caller does
-makes the crawl less polite or lets it out of its addresses.
+Requests that concern the running crawl are passed on to the crawl process (`bridge`), which runs the same application
+(`app`, `routes`). There a body is validated (`schemas`), and a change is made by `control.Control`, which adds it to
+the next commit of the crawl and answers when it is committed. Settings that outlast the process (`overrides`) are
+stored with the crawl.
+
+Invariants: an acknowledged change is committed; there is no change without the token; no request can make the crawl
+less polite or let it connect to addresses that it may not use.
 """

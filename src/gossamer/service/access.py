@@ -1,8 +1,7 @@
-"""The gate: who may call, from where, how often and with how much. Every request passes it first.
+"""Access control: token, host name, origin, request rate and body size. Every request passes it first.
 
-`judged` decides, and is pure; `AccessControl` is the ASGI application around all others that asks it.
-
-The token that a caller must show: made once, readable by its owner only.
+`check_call` decides and is pure; `AccessControl` is the ASGI middleware that applies it. The token is created once, in
+a file that only its owner can read.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 
 from gossamer.clock import Clock
 from gossamer.errors import DirectoryError
-from gossamer.service.schemas import shown
+from gossamer.service.schemas import quote
 
 
 def token_in(path: Path) -> str:
@@ -34,7 +33,7 @@ def token_in(path: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    """The file has all of its token from the moment on at which it has its name, whatever happens meanwhile."""
+    """Create the file atomically, with a complete token."""
     unnamed = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -54,18 +53,18 @@ def _read(path: Path) -> str:
         with path.open(encoding="ascii") as file:
             if os.fstat(file.fileno()).st_mode & 0o077:
                 raise DirectoryError(
-                    f"{path} can be read by others than its owner; chmod 600 it, or remove it for a new one"
+                    f"{path} is readable by other users; run chmod 600 on it, or delete it to get a new token"
                 )
             token = file.read().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise DirectoryError(f"cannot read {path}: {error}") from error
     if len(token) < 16:
-        raise DirectoryError(f"{path} holds no token of at least 16 characters; remove it, and a new one is made")
+        raise DirectoryError(f"{path} has no token of at least 16 characters; delete it to get a new token")
     return token
 
 
-def shows(token: str, authorization: str) -> bool:
-    """Whether the value of an Authorization field is this token. Takes as long whatever is wrong."""
+def token_matches(token: str, authorization: str) -> bool:
+    """Whether an Authorization header has this token. Takes constant time."""
     scheme, _, given = authorization.partition(" ")
     same = hmac.compare_digest(token.encode("ascii"), given.strip().encode("utf-8", "replace"))
     return same and scheme.lower() == "bearer"
@@ -80,9 +79,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 LIVENESS: Final = frozenset({"/healthz", "/readyz"})
 STREAMS: Final = frozenset({"/events"})
 LINES: Final = "application/x-ndjson"
-"""The type of a body without end: it is read as it comes, and may be as long as it likes."""
+"""Media type of a streamed body, whose size is not limited."""
 WRONG_TOKENS = 10.0
-"""Wrong tokens that are answered with 401, per second; more are answered with 429."""
+"""Requests with a wrong token that are answered 401, per second; more are answered 429."""
 CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -103,19 +102,19 @@ HEADERS: Final[tuple[tuple[bytes, bytes], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the gate holds callers to."""
+    """Limits and credentials that requests are checked against."""
 
     token: str
-    names: frozenset[str]  # under which we may be called, lower case, without port
+    names: frozenset[str]  # allowed Host names, lower case, without port
     on_loopback: bool
     max_body_bytes: int
     request_timeout: float
-    max_requests: float  # a second
+    max_requests: float  # per second
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What is known of a request from its head."""
+    """The parts of a request's head that are checked."""
 
     method: str
     path: str
@@ -131,43 +130,43 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Refusal:
     status: int
     error: str
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def judged(policy: Policy, call: Call) -> Refused | None:
-    """None if the call may pass, else how it is refused."""
+def check_call(policy: Policy, call: Call) -> Refusal | None:
+    """None if the call is allowed, otherwise the response that refuses it."""
     if "\0" in call.path or "/../" in call.path or call.path.endswith("/.."):
-        return Refused(400, "no such path")
-    # A page of somebody else in a browser beside us can make it call us, under its own name at that (rebinding).
+        return Refusal(400, "invalid path")
+    # A foreign page in a local browser can send requests here, even under its own host name (DNS rebinding).
     if _name(call.host) not in policy.names:
-        return Refused(403, f"this service is not called {shown(call.host)}; if it is, service.names must name it")
+        return Refusal(403, f"unknown host name {quote(call.host)}; service.names lists the allowed names")
     if call.origin is not None and urlsplit(call.origin).netloc.lower() != call.host.lower():
-        return Refused(403, f"calls from other sites are refused, as from {shown(call.origin)}")
+        return Refusal(403, f"cross-origin request from {quote(call.origin)} refused")
     if call.path in LIVENESS:
         return None
     changes = call.method in CHANGING
-    if (changes or not policy.on_loopback) and not shows(policy.token, call.authorization):
-        return Refused(401, "a token is needed", ((b"www-authenticate", b"Bearer"),))
+    if (changes or not policy.on_loopback) and not token_matches(policy.token, call.authorization):
+        return Refusal(401, "missing or wrong token", ((b"www-authenticate", b"Bearer"),))
     if call.content_length is not None and call.content_length > policy.max_body_bytes and not call.is_endless:
-        return Refused(413, f"the body may have {policy.max_body_bytes} bytes, not {call.content_length}")
+        return Refusal(413, f"body of {call.content_length} bytes; at most {policy.max_body_bytes} are allowed")
     return None
 
 
 def _name(host: str) -> str:
-    """A Host field without its port."""
+    """A Host header without its port."""
     host = host.lower()
     if host.startswith("["):
         return host.partition("]")[0] + "]"
     return host.partition(":")[0]
 
 
-def call_from(scope: Scope) -> Call:
+def parse_call(scope: Scope) -> Call:
     fields: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
-        # Two Host or Authorization fields are no honest caller's: together they match nothing.
+        # Repeated Host or Authorization headers are joined, so that they match nothing.
         fields[name] = value if name not in fields else fields[name] + b", " + value
     length = fields.get(b"content-length", b"")
     origin = fields.get(b"origin")
@@ -182,14 +181,14 @@ def call_from(scope: Scope) -> Call:
     )
 
 
-def names_for(host: str, more: Iterable[str], on_loopback: bool) -> frozenset[str]:
-    """The names under which a service bound to `host` may be called."""
+def allowed_names(host: str, more: Iterable[str], on_loopback: bool) -> frozenset[str]:
+    """The Host names that a service bound to `host` accepts."""
     own = {f"[{host}]" if ":" in host else host, *more}
     return frozenset(name.lower() for name in own | (LOOPBACK_NAMES if on_loopback else frozenset()))
 
 
-class Bucket:
-    """So many calls a second, and as many at once. Time is a parameter."""
+class TokenBucket:
+    """Token bucket: `rate` calls per second, with a burst of the same size. Time is a parameter."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
@@ -205,68 +204,68 @@ class Bucket:
         return True
 
 
-class _HeadIsOut(Exception):
-    """All that was asked for has been told: the rest of a stream is not wanted."""
+class _HeadSent(Exception):
+    """The head of a response to HEAD has been sent; the rest of a stream is not needed."""
 
 
 class TooLarge(Exception):
-    """A body went on past what it may have. Raised into whoever reads it, who answers 413."""
+    """A body exceeds the size limit. Raised where the application reads it; the response is 413."""
 
 
 class AccessControl:
-    """Passes on what may pass, within its time; refuses the rest in a line of JSON."""
+    """Passes allowed requests on, with a time limit, and refuses others with a JSON error."""
 
     def __init__(self, app: App, policy: Policy, clock: Clock) -> None:
         self._app = app
         self._policy = policy
         self._clock = clock
-        self._bucket = Bucket(policy.max_requests)
-        self._wrong_tokens = Bucket(WRONG_TOKENS)
+        self._bucket = TokenBucket(policy.max_requests)
+        self._wrong_tokens = TokenBucket(WRONG_TOKENS)
         self.refused = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        call = call_from(scope)
+        call = parse_call(scope)
         now = self._clock.monotonic()
-        refused = judged(self._policy, call)
+        refused = check_call(self._policy, call)
         if refused is None and call.path not in LIVENESS and not self._bucket.take(now):
-            refused = Refused(429, "too many requests", ((b"retry-after", b"1"),))
+            refused = Refusal(429, "too many requests", ((b"retry-after", b"1"),))
         if refused is not None and refused.status == 401 and not self._wrong_tokens.take(now):
-            refused = Refused(429, "too many wrong tokens", ((b"retry-after", b"1"),))
-        begun, is_head = False, call.method == "HEAD"
+            refused = Refusal(429, "too many wrong tokens", ((b"retry-after", b"1"),))
+        started, is_head = False, call.method == "HEAD"
 
-        async def sending(message: Message) -> None:
-            nonlocal begun
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
-                begun = True
+                started = True
                 present = {name for name, _ in message["headers"]}
                 message["headers"] = [*message["headers"], *(h for h in HEADERS if h[0] not in present)]
             elif is_head and message.get("more_body", False):
                 await send({"type": "http.response.body", "body": b""})
-                raise _HeadIsOut
+                raise _HeadSent
             await send(message)
 
         if refused is not None:
             self.refused += 1
-            await _answer(sending, refused)
+            await _send_refusal(send_with_headers, refused)
             return
         if is_head:
-            scope = {**scope, "method": "GET"}  # the server leaves out the body of the answer
+            scope = {**scope, "method": "GET"}  # the server omits the body of the response
         endless = call.path in STREAMS or call.is_endless
         try:
             async with asyncio.timeout(None if endless else self._policy.request_timeout):
-                await self._app(scope, receive if call.is_endless else self._bounded(receive), sending)
-        except _HeadIsOut:
+                await self._app(scope, receive if call.is_endless else self._bounded(receive), send_with_headers)
+        except _HeadSent:
             return
         except TimeoutError:
-            if not begun:
-                await _answer(sending, Refused(503, "it took too long", ((b"retry-after", b"1"),)))
+            if not started:
+                await _send_refusal(send_with_headers, Refusal(503, "the request timed out", ((b"retry-after", b"1"),)))
 
     def _bounded(self, receive: Receive) -> Receive:
         room = self._policy.max_body_bytes
 
-        async def receiving() -> Message:
+        async def receive_bounded() -> Message:
             nonlocal room
             message = await receive()
             room -= len(message.get("body", b""))
@@ -274,12 +273,12 @@ class AccessControl:
                 raise TooLarge
             return message
 
-        return receiving
+        return receive_bounded
 
 
-async def _answer(send: Send, refused: Refused) -> None:
+async def _send_refusal(send: Send, refused: Refusal) -> None:
     body = json.dumps({"error": refused.error, "field": None}).encode("ascii")
-    # What follows of a body that nobody wants is not read: the connection ends here.
+    # The rest of the body is not read, so the connection is closed.
     head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode("ascii"))]
     head += [*refused.headers, (b"connection", b"close")]
     await send({"type": "http.response.start", "status": refused.status, "headers": head})

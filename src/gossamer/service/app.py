@@ -1,6 +1,7 @@
-"""The dashboard at /: one page, its script and its style, from files beside this module; nothing from elsewhere.
+"""The web application: routes for status, metrics, events and health, error responses, and the files of the dashboard.
 
-The application: routes, and how errors are told. Made before anything is opened; starts nothing itself.
+`make_app` creates it before the crawl is opened; creating it starts nothing. The routes for seeds, limits, hosts, pages
+and dead letters are in `routes`.
 """
 
 from collections.abc import AsyncIterator
@@ -23,7 +24,7 @@ from gossamer.observe.snapshot import Snapshot, StateOfCrawl, crawl_state, to_co
 from gossamer.service.access import TooLarge
 from gossamer.service.control import Unavailable
 from gossamer.service.metrics import CONTENT_TYPE, prefers_json
-from gossamer.service.routes import CrawlShown, Dependencies, add_routes
+from gossamer.service.routes import Dependencies, ReadableCrawl, add_routes
 from gossamer.service.schemas import (
     CrawlAction,
     CrawlAnswer,
@@ -31,11 +32,11 @@ from gossamer.service.schemas import (
     Problem,
     StatusAnswer,
     StrictRoute,
-    described,
-    first_of,
-    problem,
+    body_schema,
+    describe_error,
+    http_error,
+    quote,
     read_body,
-    shown,
 )
 from gossamer.version import __version__
 
@@ -47,18 +48,18 @@ MODULES = (
 )  # fmt: skip
 NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))
 FILES = {"/": "index.html", **{f"/page/{name}": name for name in NAMES}}
-"""Path -> file. No path of a caller ever names a file."""
+"""Path -> file. A path in a request never names a file."""
 
 
 @cache
 def file_at(path: str) -> tuple[bytes, str]:
-    """The file that a path means, and its type."""
+    """The file for a path, and its media type."""
     found = FOLDER / FILES[path]
     return found.read_bytes(), f"{KINDS[found.suffix]}; charset=utf-8"
 
 
 def add_dashboard(app: FastAPI) -> None:
-    """A route for each file."""
+    """Add a route for each file of the dashboard."""
     for path in FILES:
         _add_file(app, path)
 
@@ -73,43 +74,43 @@ def _add_file(app: FastAPI, path: str) -> None:
 _ENCODE = msgspec.json.encode
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "not understood"},
-    401: {"model": Problem, "description": "a token is needed"},
-    403: {"model": Problem, "description": "called under a strange name, or from another site"},
-    404: {"model": Problem, "description": "not known"},
-    405: {"model": Problem, "description": "not in this way; `Allow` says how"},
-    413: {"model": Problem, "description": "the body is too large"},
+    400: {"model": Problem, "description": "malformed request"},
+    401: {"model": Problem, "description": "missing or wrong token"},
+    403: {"model": Problem, "description": "unknown host name or cross-origin request"},
+    404: {"model": Problem, "description": "not found"},
+    405: {"model": Problem, "description": "method not allowed; see the `Allow` header"},
+    413: {"model": Problem, "description": "body too large"},
     415: {"model": Problem, "description": "the body is not JSON"},
-    422: {"model": Problem, "description": "a value that cannot be; `field` names it"},
+    422: {"model": Problem, "description": "invalid value; `field` names it"},
     429: {"model": Problem, "description": "too many requests"},
-    503: {"model": Problem, "description": "the store cannot be written or read now; try again"},
+    503: {"model": Problem, "description": "the store is unavailable; try again later"},
 }
 
 
 class Json(JSONResponse):
-    """JSON by the encoder that the project uses. Values are plain already."""
+    """JSON encoded by msgspec. The content consists of plain values."""
 
     def render(self, content: object) -> bytes:
         return _ENCODE(content)
 
 
-def make_app(parts: Dependencies) -> FastAPI:
-    """The application, without its gate."""
+def make_app(dependencies: Dependencies) -> FastAPI:
+    """The application, without access control."""
     app = bare_app()
-    add_routes(app, parts)
-    _add_watching(app, parts)
-    _add_health(app, parts)
+    add_routes(app, dependencies)
+    _add_monitoring(app, dependencies)
+    _add_health(app, dependencies)
     add_dashboard(app)
     return app
 
 
 def description() -> dict[str, Any]:
-    """What OpenAPI says of the service: docs/openapi.json."""
-    return make_app(Dependencies()).openapi()  # routes are described without being called
+    """The OpenAPI description of the service: docs/openapi.json."""
+    return make_app(Dependencies()).openapi()  # the routes are not called, so they need no dependencies
 
 
 class Described(FastAPI):
-    """Says which calls need the token."""
+    """Adds to the OpenAPI description which requests need the token."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -119,7 +120,7 @@ class Described(FastAPI):
                 if "post" in path:
                     path["post"]["security"] = [{"token": []}]
                 if "get" in path:
-                    path["get"]["security"] = [{}, {"token": []}]  # needed unless it listens on loopback
+                    path["get"]["security"] = [{}, {"token": []}]  # required unless the service listens on loopback
         assert self.openapi_schema is not None
         return self.openapi_schema
 
@@ -128,7 +129,7 @@ def bare_app() -> FastAPI:
     app = Described(
         title="Gossamer",
         version=__version__,
-        summary="A running crawl: seeds in, limits, figures, hosts, pages, dead letters",
+        summary="Control and monitor a running crawl: seeds, limits, metrics, hosts, pages, dead letters",
         docs_url=None,
         redoc_url=None,
         responses=ERRORS,
@@ -150,34 +151,34 @@ def bare_app() -> FastAPI:
 
 async def _wrong_parameter(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    said, field = first_of(error.errors(), skip=1)
-    return Json({"error": said, "field": field}, 422)
+    text, field = describe_error(error.errors(), skip=1)
+    return Json({"error": text, "field": field}, 422)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
     detail: object = error.detail
-    said = detail if isinstance(detail, dict) else {"error": str(detail).lower(), "field": None}
+    body = detail if isinstance(detail, dict) else {"error": str(detail).lower(), "field": None}
     headers = dict(error.headers or {})
     if error.status_code == 405:
-        headers["Allow"] = ways = ", ".join(_ways_to_ask(request))
-        said = {"error": f"{request.method} is not for {shown(request.url.path)}, only {ways}", "field": None}
+        headers["Allow"] = allowed = ", ".join(_allowed_methods(request))
+        body = {"error": f"{request.method} is not allowed for {quote(request.url.path)}; use {allowed}", "field": None}
     elif error.status_code == 404 and not isinstance(detail, dict):
-        said = {"error": f"there is no {shown(request.url.path)}", "field": None}
-    return Json(said, error.status_code, headers)
+        body = {"error": f"{quote(request.url.path)} does not exist", "field": None}
+    return Json(body, error.status_code, headers)
 
 
-def _ways_to_ask(request: Request) -> list[str]:
-    """The methods of a path. Each route knows only its own."""
+def _allowed_methods(request: Request) -> list[str]:
+    """The methods of all routes for a path."""
     routes: list[Any] = request.app.router.routes
-    fitting = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
-    ways = {method for route in fitting for method in route.methods}
-    return sorted(ways | {"HEAD"} if "GET" in ways else ways)  # the gate answers HEAD, from what GET is told
+    matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    methods = {method for route in matching for method in route.methods}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)  # access control turns HEAD into GET
 
 
 async def _unavailable(_: Request, error: Exception) -> Response:
-    said = str(error) if isinstance(error, Unavailable) else "the store is not available"
-    return Json({"error": said, "field": None}, 503, {"Retry-After": "1"})
+    reason = str(error) if isinstance(error, Unavailable) else "the store is unavailable"
+    return Json({"error": reason, "field": None}, 503, {"Retry-After": "1"})
 
 
 async def _wrong_value(_: Request, error: Exception) -> Response:
@@ -189,11 +190,11 @@ async def _too_large(_: Request, error: Exception) -> Response:
     return Json({"error": "the body is too large", "field": None}, 413, {"Connection": "close"})
 
 
-# --- watching --------------------------------------------------------------------------------------------
+# --- status, metrics, events -----------------------------------------------------------------------------
 
 
-def picture(snapshot: Snapshot, state: str) -> dict[str, object]:
-    """What `/status` and `/events` tell: the figures of `gossamer crawl --json`, and those of the moment."""
+def status_object(snapshot: Snapshot, state: str) -> dict[str, object]:
+    """The object of `/status` and of `status` events: that of `gossamer crawl --json`, and current values."""
     return {
         **to_contract(snapshot),
         "at": timestamp(snapshot.at),
@@ -213,12 +214,12 @@ def picture(snapshot: Snapshot, state: str) -> dict[str, object]:
     }
 
 
-def state_of(crawl: CrawlShown, latest: Snapshot | None) -> StateOfCrawl:
-    return state_word(latest, stopping=crawl.stopping, paused=crawl.paused)
+def state_of(crawl: ReadableCrawl, latest: Snapshot | None) -> StateOfCrawl:
+    return state_from(latest, stopping=crawl.stopping, paused=crawl.paused)
 
 
-def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
-    """What the crawl does, by its last snapshot, in a word; before the first one it runs."""
+def state_from(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
+    """The state of the crawl according to its last snapshot; `running` before the first one."""
     return crawl_state(
         stopping=stopping,
         paused=paused,
@@ -228,76 +229,81 @@ def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> Stat
     )
 
 
-def _add_watching(app: FastAPI, parts: Dependencies) -> None:
-    @app.get("/status", summary="The totals of the crawl, and what it does at the moment", response_model=StatusAnswer)
+def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
+    @app.get("/status", summary="Totals of the crawl and its current state", response_model=StatusAnswer)
     async def status() -> Response:
-        latest = parts.crawl.latest
+        latest = dependencies.crawl.latest
         if latest is None:
-            raise problem(503, "the crawl has only begun", retry=True)
-        return Json(picture(latest, state_of(parts.crawl, latest)))
+            raise http_error(503, "the crawl is starting", retry=True)
+        return Json(status_object(latest, state_of(dependencies.crawl, latest)))
 
     @app.get(
         "/metrics",
-        summary="Figures for Prometheus; as JSON on request",
+        summary="Metrics in Prometheus text format, or as JSON if the Accept header prefers it",
         response_class=Response,
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}, "application/json": {}}}},
     )
     async def metrics(request: Request) -> Response:
         if prefers_json(request.headers.get("accept", "")):
-            return Json(parts.metrics.plain())
-        return Response(parts.metrics.text(), media_type=CONTENT_TYPE)
+            return Json(dependencies.metrics.plain())
+        return Response(dependencies.metrics.text(), media_type=CONTENT_TYPE)
 
     @app.get(
         "/events",
-        summary="Figures every second and what became of visits, as server-sent events",
+        summary="Status every second and outcomes of visits, as server-sent events",
         response_class=Response,
         responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     )
     async def events(
-        last: Annotated[str | None, Header(alias="Last-Event-ID", description="the last `id` that was told")] = None,
+        last: Annotated[
+            str | None, Header(alias="Last-Event-ID", description="`id` of the last event received")
+        ] = None,
     ) -> Response:
-        """Whoever comes back with the last `id` is told what became of visits since, as far as it is kept."""
-        if parts.feed.is_crowded:
-            raise problem(503, "too many watch already", retry=True)
-        return StreamingResponse(_events(parts, last), media_type="text/event-stream")
+        """A client that reconnects with the last `id` receives the outcomes since then, as far as they are kept."""
+        if dependencies.stream.is_full:
+            raise http_error(503, "too many clients are connected to /events", retry=True)
+        return StreamingResponse(_events(dependencies, last), media_type="text/event-stream")
 
-    @app.get("/crawl", summary="Whether it runs", response_model=CrawlAnswer)
+    @app.get("/crawl", summary="State of the crawl", response_model=CrawlAnswer)
     async def crawl() -> Response:
-        return Json({"state": state_of(parts.crawl, parts.feed.latest)})
+        return Json({"state": state_of(dependencies.crawl, dependencies.stream.latest)})
 
     @app.post(
-        "/crawl", summary="Pause, resume or stop it", response_model=CrawlAnswer, openapi_extra=described(CrawlAction)
+        "/crawl",
+        summary="Pause, resume or stop the crawl",
+        response_model=CrawlAnswer,
+        openapi_extra=body_schema(CrawlAction),
     )
     async def steer(request: Request) -> Response:
-        """`pause` starts no more visits, `resume` starts them again; both outlast a restart. `stop` finishes what is in
-        flight and ends the service."""
+        """`pause` starts no more visits and `resume` starts them again; both persist across restarts. `stop` finishes
+        the visits in flight and ends the service."""
         wanted = await read_body(request, CrawlAction)
         if wanted.action == "stop":
-            parts.stop()
+            dependencies.stop()
             return Json({"state": "stopping"})
-        await parts.operator.pause(wanted.action == "pause")
-        return Json({"state": state_of(parts.crawl, parts.feed.latest)})
+        await dependencies.control.pause(wanted.action == "pause")
+        return Json({"state": state_of(dependencies.crawl, dependencies.stream.latest)})
 
 
-async def _events(parts: Dependencies, last: str | None) -> AsyncIterator[bytes]:
-    place = parts.feed.place(last)
+async def _events(dependencies: Dependencies, last: str | None) -> AsyncIterator[bytes]:
+    position = dependencies.stream.position(last)
     yield b"retry: 2000\n\n"
-    yield _event("history", parts.feed.history(), place)
-    async for snapshot, outcomes, there in parts.feed.pictures(last=place):
-        yield _event("status", picture(snapshot, state_of(parts.crawl, snapshot)))
-        yield _event("moment", parts.feed.moment(snapshot))
+    yield _event("history", dependencies.stream.history(), position)
+    async for snapshot, outcomes, reached in dependencies.stream.updates(last=position):
+        yield _event("status", status_object(snapshot, state_of(dependencies.crawl, snapshot)))
+        yield _event("moment", dependencies.stream.details(snapshot))
         if outcomes:
-            yield _event("visits", [_told(outcome) for outcome in outcomes], there)
+            yield _event("visits", [_outcome_object(outcome) for outcome in outcomes], reached)
     yield _event("end", {})
 
 
-def _event(name: str, data: object, place: str | None = None) -> bytes:
-    """With a place, whoever has read it goes on from there when he comes back."""
-    where = b"" if place is None else b"id: " + place.encode("ascii") + b"\n"
-    return where + b"event: " + name.encode("ascii") + b"\ndata: " + _ENCODE(data) + b"\n\n"
+def _event(name: str, data: object, position: str | None = None) -> bytes:
+    """One server-sent event. A client that reconnects continues after the last `position` it received."""
+    identity = b"" if position is None else b"id: " + position.encode("ascii") + b"\n"
+    return identity + b"event: " + name.encode("ascii") + b"\ndata: " + _ENCODE(data) + b"\n\n"
 
 
-def _told(outcome: Outcome) -> dict[str, object]:
+def _outcome_object(outcome: Outcome) -> dict[str, object]:
     return {
         "url": outcome.url,
         "state": outcome.state.word,
@@ -309,15 +315,15 @@ def _told(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _add_health(app: FastAPI, parts: Dependencies) -> None:
-    @app.get("/healthz", summary="Whether the process is alive", response_model=Health)
+def _add_health(app: FastAPI, dependencies: Dependencies) -> None:
+    @app.get("/healthz", summary="Liveness: the process is running", response_model=Health)
     async def alive() -> Response:
         return Json({"status": "ok"})
 
-    not_ready = {"model": Health, "description": "not now; try again"}
+    not_ready = {"model": Health, "description": "not ready; try again later"}
 
-    @app.get("/readyz", summary="Whether it takes changes", response_model=Health, responses={503: not_ready})
+    @app.get("/readyz", summary="Readiness: changes are accepted", response_model=Health, responses={503: not_ready})
     async def ready() -> Response:
-        if parts.feed.latest is None or not parts.operator.available:
+        if dependencies.stream.latest is None or not dependencies.control.available:
             return Json({"status": "not ready"}, 503, {"Retry-After": "1"})
         return Json({"status": "ok"})

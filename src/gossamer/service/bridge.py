@@ -1,9 +1,9 @@
-"""From the front to the crawl's process: the application lives with the crawl, those who call it with the connections.
+"""The bridge between the front process, which holds the connections, and the crawl process.
 
-`BridgeClient` is the application as the front process sees it; `BridgeServer` answers its calls in the process of the
-crawl. A response comes over in one piece when the application is done; a stream comes message by message, so that a
-slow reader slows the application down. A client that disconnects ends the call. `CrawlBridge` answers on the crawl's
-event loop, between its steps.
+`BridgeClient` is an ASGI application in the front process that forwards requests; `BridgeServer` runs them in the crawl
+process. A response is sent in one piece when the application has finished; a stream is sent message by message, so that
+a slow client slows the application down. If the client disconnects, the call is cancelled. `CrawlBridge` runs on the
+event loop of the crawl, sends the front its snapshots and answers its calls.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ from gossamer.service.event_stream import EventStream
 from gossamer.service.overrides import Overrides
 
 LIVE: Final = frozenset({"/events", "/crawl", "/readyz", "/url/limit"})
-"""Paths whose answers are taken from the crawl itself, not from its database or its last picture ..."""
+"""Paths that are answered by the crawl process, not from the database or the last snapshot ..."""
 LIVE_BELOW: Final = "/hosts/"
-"""... as are those below this one."""
+"""... as are all paths below this one."""
 
-_TOLD_OF_A_CALL: Final = ("type", "asgi", "http_version", "method", "scheme", "path", "raw_path", "query_string")
-_TOLD_OF_ITS_ENDS: Final = ("root_path", "headers", "client", "server")
+_SCOPE_KEYS: Final = ("type", "asgi", "http_version", "method", "scheme", "path", "raw_path", "query_string")
+_CONNECTION_KEYS: Final = ("root_path", "headers", "client", "server")
 
 
-class Broken(Exception):
-    """The application made a mistake; its own words."""
+class ApplicationError(Exception):
+    """The application raised an exception; carries its text."""
 
 
 def touches_the_crawl(scope: Scope) -> bool:
@@ -42,32 +42,32 @@ def touches_the_crawl(scope: Scope) -> bool:
 
 
 class BridgeClient:
-    """Calls that touch the crawl go over the link; what is only read is answered by the application `here`."""
+    """Sends calls that concern the running crawl over the link; reads are answered by the `local` application."""
 
-    def __init__(self, here: App, link: Link) -> None:
-        self._here = here
+    def __init__(self, local: App, link: Link) -> None:
+        self._local = local
         self._link = link
         self._numbers = count()
         self._calls: dict[int, asyncio.Queue[LinkMessage]] = {}
 
-    def heard(self, what: str, number: int, *rest: object) -> None:
-        """What home tells of a call. Of one that was given up it is of no use."""
+    def on_message(self, what: str, number: int, *rest: object) -> None:
+        """A message about a call. Ignored if the call has been cancelled."""
         call = self._calls.get(number)
         if call is not None:
             call.put_nowait((what, *rest))
 
-    def lost(self) -> None:
-        """Home is gone."""
+    def on_disconnect(self) -> None:
+        """The crawl process is gone: end all calls."""
         for call in self._calls.values():
             call.put_nowait(("end", [], "the crawl has ended"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not touches_the_crawl(scope):
-            await self._here(scope, receive, send)
+            await self._local(scope, receive, send)
             return
         number = next(self._numbers)
         call = self._calls[number] = asyncio.Queue()
-        self._link.send("call", number, {key: scope.get(key) for key in (*_TOLD_OF_A_CALL, *_TOLD_OF_ITS_ENDS)})
+        self._link.send("call", number, {key: scope.get(key) for key in (*_SCOPE_KEYS, *_CONNECTION_KEYS)})
         reading: asyncio.Task[None] | None = None
         is_over = False
         try:
@@ -76,13 +76,13 @@ class BridgeClient:
                     case ("receive",):
                         reading = asyncio.create_task(self._read(number, receive))
                     case ("send", messages):
-                        await _sent(send, messages)
+                        await _send_all(send, messages)
                         self._link.send("sent", number)
-                    case ("end", messages, mistake):
+                    case ("end", messages, failure):
                         is_over = True
-                        await _sent(send, messages)
-                        if mistake is not None:
-                            raise Broken(mistake)
+                        await _send_all(send, messages)
+                        if failure is not None:
+                            raise ApplicationError(failure)
                         return
         finally:
             del self._calls[number]
@@ -95,27 +95,27 @@ class BridgeClient:
         try:
             message: Message | Exception = dict(await receive())
         except Exception as error:
-            message = error  # it is raised where the application reads
+            message = error  # raised where the application reads
         self._link.send("received", number, message)
 
 
-async def _sent(send: Send, messages: list[Message]) -> None:
+async def _send_all(send: Send, messages: list[Message]) -> None:
     for message in messages:
         await send(message)
 
 
 class BridgeServer:
-    """Answers the calls that come over the link. `before_telling` is called before any word of an answer leaves."""
+    """Runs calls that come over the link. `before_response` is called before the first byte of a response is sent."""
 
-    def __init__(self, app: App, link: Link, before_telling: Callable[[], None]) -> None:
+    def __init__(self, app: App, link: Link, before_response: Callable[[], None]) -> None:
         self._app = app
         self._link = link
-        self._before_telling = before_telling
+        self._before_response = before_response
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._reads: dict[int, asyncio.Future[Message]] = {}
         self._sends: dict[int, asyncio.Future[None]] = {}
 
-    def heard(self, what: str, number: int, *rest: object) -> None:
+    def on_message(self, what: str, number: int, *rest: object) -> None:
         match (what, *rest):
             case ("call", dict() as scope):
                 call = self._calls[number] = asyncio.create_task(self._answer(number, scope))
@@ -131,7 +131,7 @@ class BridgeServer:
                 self._calls[number].cancel()
 
     def close(self) -> None:
-        """Nobody is there to be answered."""
+        """Cancel all calls: the front process is gone."""
         for call in self._calls.values():
             call.cancel()
 
@@ -140,14 +140,14 @@ class BridgeServer:
         pieces: list[Message] = []
 
         async def receive() -> Message:
-            if number not in self._reads:  # else one that was given up is still being read
+            if number not in self._reads:  # otherwise an earlier, cancelled read is still pending
                 self._reads[number] = loop.create_future()
                 link.send("receive", number)
             return await asyncio.shield(self._reads[number])
 
         async def send(message: Message) -> None:
             if not pieces:
-                self._before_telling()
+                self._before_response()
             pieces.append(message)
             if message.get("more_body", False):
                 sent = self._sends[number] = loop.create_future()
@@ -155,36 +155,36 @@ class BridgeServer:
                 pieces.clear()
                 await sent
 
-        mistake = None
+        failure = None
         try:
             await self._app(scope, receive, send)
         except Exception as error:
-            mistake = f"{type(error).__name__}: {error}"
+            failure = f"{type(error).__name__}: {error}"
         finally:
             self._reads.pop(number, None)
             self._sends.pop(number, None)
-        link.send("end", number, pieces, mistake)
+        link.send("end", number, pieces, failure)
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCrawl:
-    """The crawl itself, for those who only read it."""
+    """Read access to the crawl in its own process."""
 
-    operator: Control
-    feed: EventStream
+    control: Control
+    stream: EventStream
     engine: Engine
 
     @property
     def config(self) -> Config:
-        return self.operator.config
+        return self.control.config
 
     @property
-    def orders(self) -> Overrides:
-        return self.operator.orders
+    def overrides(self) -> Overrides:
+        return self.control.overrides
 
     @property
     def latest(self) -> Snapshot | None:
-        return self.feed.latest
+        return self.stream.latest
 
     @property
     def stopping(self) -> bool:
@@ -196,59 +196,59 @@ class LiveCrawl:
 
 
 class CrawlBridge:
-    """Shows the crawl to the front and answers its calls, until it is gone."""
+    """Sends snapshots of the crawl to the front process and answers its calls, until the front process ends."""
 
     def __init__(self, app: App, crawl: LiveCrawl, link: Link) -> None:
         self.ready = asyncio.Event()
         self._crawl = crawl
         self._link = link
-        self._home = BridgeServer(app, link, self._show)
-        self._shown: tuple[Snapshot | None, bool, bool, int] | None = None
+        self._server = BridgeServer(app, link, self._send_view)
+        self._sent: tuple[Snapshot | None, bool, bool, int] | None = None
 
     async def serve(self, policy: Policy) -> None:
         crawl = self._crawl
-        shown = CrawlView(crawl.config, crawl.orders, crawl.latest, crawl.stopping, crawl.paused)
-        self._link.send("open", policy, shown)
-        crawl.feed.on_picture = self._show_soon
+        view = CrawlView(crawl.config, crawl.overrides, crawl.latest, crawl.stopping, crawl.paused)
+        self._link.send("open", policy, view)
+        crawl.stream.on_update = self._on_update
         async for what, *rest in self._link.messages():
             if what == "ready":
                 self.ready.set()
             elif what == "used":
-                (crawl.feed.front,) = rest
+                (crawl.stream.front_usage,) = rest
             else:
-                self._home.heard(what, *rest)
-        self._home.close()
+                self._server.on_message(what, *rest)
+        self._server.close()
 
     def close(self) -> None:
-        """No more calls are taken; those on their way are answered, or have had their time."""
+        """Accept no more calls; those in progress are answered within the grace period."""
         self._link.send("close")
 
-    def _show_soon(self) -> None:
+    def _on_update(self) -> None:
         if not self._link.is_backed_up:
-            self._show()
+            self._send_view()
 
-    def _show(self) -> None:
-        """The crawl as of its last commit: whoever is told that a change is on record is to see it in front as well."""
+    def _send_view(self) -> None:
+        """Send the crawl as of its last commit, so that a client whose change was acknowledged sees it in the front."""
         crawl = self._crawl
-        shown = crawl.latest, crawl.stopping, crawl.paused, crawl.operator.changes
-        before, self._shown = self._shown, shown
-        if before is None or shown[0] is not before[0] or shown[1:] != before[1:]:
-            ordered = before is None or shown[3] != before[3]
-            self._link.send("shown", *shown[:3], (crawl.config, crawl.orders) if ordered else None)
+        view = crawl.latest, crawl.stopping, crawl.paused, crawl.control.changes
+        before, self._sent = self._sent, view
+        if before is None or view[0] is not before[0] or view[1:] != before[1:]:
+            changed = before is None or view[3] != before[3]
+            self._link.send("view", *view[:3], (crawl.config, crawl.overrides) if changed else None)
 
 
 @dataclass(slots=True)
 class CrawlView:
-    """What the front knows of the crawl: the last that it was shown."""
+    """The crawl as the front process knows it: the last view it received."""
 
     config: Config
-    orders: Overrides
+    overrides: Overrides
     latest: Snapshot | None = None
     stopping: bool = False
     paused: bool = False
 
-    def with_own_use(self) -> ProcessUse:
-        """Have the picture tell what this process has taken."""
+    def measure_usage(self) -> ProcessUse:
+        """Add the CPU time and memory of this process to the snapshot, and return them."""
         used = own_use()
         self.latest = None if self.latest is None else replace(self.latest, front=used)
         return used

@@ -1,7 +1,7 @@
-"""Whoever steers a running crawl: every change that the service makes, each on record before it is acknowledged.
+"""Control of a running crawl: every change that the API offers. A change is committed before it is acknowledged.
 
-Lives on the crawl's event loop. A change is put into the crawl's open batch, like everything else that is to be
-stored; the answer waits for the commit.
+Runs on the event loop of the crawl. A change is added to the open batch of the crawl, like everything else that is
+stored, and the response waits for the commit.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from gossamer.service.overrides import FACT, Limits, Overrides
 from gossamer.store.table.bulk_changes import DROPPED, MOST
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
-"""Why limits exclude: what returns when they are lifted."""
+"""Reasons for exclusion by limits: these URLs are requeued when the limits allow them."""
 WHERE = "POST /seed/urls"
 _NOT_TEXT = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]").search
 
 
-class Answered(NamedTuple):
-    """What became of one seed: `accepted`, `known` or `refused`."""
+class SeedResult(NamedTuple):
+    """Result for one seed: `accepted`, `known` or `refused`."""
 
     given: str
     status: str
@@ -44,70 +44,70 @@ class Answered(NamedTuple):
 
     @property
     def meaning(self) -> str | None:
-        """The reason in words."""
+        """The reason as readable text."""
         return None if self.reason is None else meaning_of(self.reason)
 
 
 class Unavailable(Exception):
-    """No change can be taken now, and why. Nothing was acknowledged."""
+    """Changes cannot be made at present; carries the reason. Nothing was acknowledged."""
 
-    def __init__(self, why: str = "the store is not available") -> None:
-        super().__init__(why)
+    def __init__(self, reason: str = "the store is unavailable") -> None:
+        super().__init__(reason)
 
 
 class Control:
-    """Steers one crawl. `config` is the configuration without what was ordered."""
+    """Makes changes to one crawl. `config` is the configuration without the overrides."""
 
-    def __init__(self, opened: Session, config: Config, orders: Overrides, *, patience: float) -> None:
+    def __init__(self, opened: Session, config: Config, overrides: Overrides, *, patience: float) -> None:
         """`patience`: seconds to wait for a commit."""
         self._opened = opened
         self._base = config
-        self._orders = orders
+        self._overrides = overrides
         self._patience = patience
         self._canonicaliser = canonicaliser_for(config)
         self._addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
-        self._changing = asyncio.Lock()  # rules and orders change one at a time
-        self.changes = 0  # of the configuration or the orders
+        self._changing = asyncio.Lock()  # one change of rules or overrides at a time
+        self.changes = 0  # number of changes of the configuration or the overrides
         crawl = opened.crawl
-        crawl.controls.paused |= orders.paused_hosts
-        crawl.controls.dropped |= orders.dropped_hosts
-        crawl.engine.paused = orders.paused
+        crawl.controls.paused |= overrides.paused_hosts
+        crawl.controls.dropped |= overrides.dropped_hosts
+        crawl.engine.paused = overrides.paused
 
     @property
     def config(self) -> Config:
-        """The configuration as it holds now."""
-        return self._orders.applied_to(self._base)
+        """The current configuration, with the overrides."""
+        return self._overrides.applied_to(self._base)
 
     @property
-    def orders(self) -> Overrides:
-        return self._orders
+    def overrides(self) -> Overrides:
+        return self._overrides
 
     @property
     def available(self) -> bool:
-        """Whether changes can be taken."""
+        """Whether changes can be made."""
         return self._opened.crawl.store.failing is None and not self._opened.crawl.engine.stopping
 
     # --- seeds -----------------------------------------------------------------------------------
 
-    async def add_seeds(self, texts: Sequence[str], patience: float | None = None) -> list[Answered]:
-        """Let URLs in as seeds, in the words of a caller. One answer for each, in order. Raises Unavailable; then none
-        is acknowledged, though some may be on record. `patience`: seconds to wait for a store that is slow."""
-        self._must_be_available()
+    async def add_seeds(self, texts: Sequence[str], patience: float | None = None) -> list[SeedResult]:
+        """Add seeds given as text. Returns a result for each, in order. Raises Unavailable; then none is acknowledged,
+        though some may have been committed. `patience`: seconds to wait for a slow store."""
+        self._require_available()
         crawl = self._opened.crawl
         found = [self._read(text) for text in texts]
         hosts = frozenset(each.host for each in found if not isinstance(each, Refusal))
         rules = self._rules_with_seeds(hosts)
-        answers: list[Answered | None] = []
+        answers: list[SeedResult | None] = []
         entering: dict[Url, SeedRecord] = {}
         candidates = []
         for text, each in zip(texts, found, strict=True):
             if isinstance(each, Refusal):
-                given = text.encode("utf-8", "replace").decode()  # what was no UTF-8 is told as question marks
-                answers.append(Answered(given, "refused", None, each.reason))
+                given = text.encode("utf-8", "replace").decode()  # invalid UTF-8 is shown as question marks
+                answers.append(SeedResult(given, "refused", None, each.reason))
                 continue
-            reason = self._reason_against(each.url, each.host, rules)
+            reason = self._check(each.url, each.host, rules)
             if reason is not None:
-                answers.append(Answered(text, "refused", each.url, reason))
+                answers.append(SeedResult(text, "refused", each.url, reason))
                 continue
             if each.url not in entering:
                 entering[each.url] = SeedRecord(each.url, each.host, text.strip(), WHERE)
@@ -115,27 +115,27 @@ class Control:
             answers.append(None)
         new: frozenset[Url] = frozenset()
         if entering:
-            self._widen({record.host for record in entering.values()})
+            self._extend_scope({record.host for record in entering.values()})
             batch = crawl.store.batch
             batch.seeds += entering.values()
             batch.candidates += candidates
-            new = (await self._committed(patience)).new_seeds
-        told: set[str] = set()
+            new = (await self._commit(patience)).new_seeds
+        accepted: set[str] = set()
         for at, (each, answer) in enumerate(zip(found, answers, strict=True)):
             if answer is None and not isinstance(each, Refusal):
-                fresh = each.url in new and each.url not in told
-                told.add(each.url)
-                answers[at] = Answered(texts[at], "accepted" if fresh else "known", each.url)
+                is_new = each.url in new and each.url not in accepted
+                accepted.add(each.url)
+                answers[at] = SeedResult(texts[at], "accepted" if is_new else "known", each.url)
         return [answer for answer in answers if answer is not None]
 
     def _read(self, text: str) -> Canonical | Refusal:
-        """The URL that a caller means. Line ends within one are not passed over, as those of a page's links are: who
-        sends them means no URL, or no good."""
+        """The canonical URL of a text. Control characters are refused, not removed as in the links of a page: a client
+        that sends them made a mistake or means harm."""
         if _NOT_TEXT(text):
             return refusal("bad_url", text)
         return self._canonicaliser.canonicalise(with_scheme(text.strip()))
 
-    def _reason_against(self, url: Url, host: HostKey, rules: EntryRules) -> str | None:
+    def _check(self, url: Url, host: HostKey, rules: EntryRules) -> str | None:
         address = host.strip("[]")
         if host == "localhost" or host.endswith(".localhost"):
             address = "127.0.0.1"
@@ -145,12 +145,12 @@ class Control:
         return rules.may_enter(url, host, 0)
 
     def _rules_with_seeds(self, hosts: Iterable[HostKey]) -> EntryRules:
-        """The rules once these hosts belong to the crawl, if its scope says so; the same if that changes nothing."""
+        """The rules after these hosts are added to the scope; the same object if that changes nothing."""
         current = self._opened.crawl.admission.rules
         scope = current.scope.with_seeds(hosts)
         return current if scope is current.scope else replace(current, scope=scope)
 
-    def _widen(self, hosts: set[HostKey]) -> None:
+    def _extend_scope(self, hosts: set[HostKey]) -> None:
         crawl = self._opened.crawl
         crawl.scope_seeds.update(hosts)
         rules = self._rules_with_seeds(hosts)
@@ -159,47 +159,47 @@ class Control:
 
     # --- limits ----------------------------------------------------------------------------------
 
-    async def take(self, config: Config) -> int:
-        """Go by another configuration, as `gossamer crawl` does on SIGHUP: its rules of entry and what it wishes for
-        single hosts. What was ordered stays above it. Returns how many URLs came back. Raises ConfigError or
-        Unavailable; then nothing was changed."""
+    async def reload(self, config: Config) -> int:
+        """Apply another configuration, as `gossamer crawl` does on SIGHUP: its rules and its settings for hosts. The
+        overrides still take precedence. Returns the number of requeued URLs. Raises ConfigError or Unavailable; then
+        nothing was changed."""
         async with self._changing:
-            self._must_be_available()
+            self._require_available()
             before, self._base = self._base, config
             try:
                 self._opened.crawl.change_rules(self.config)
             except BaseException:
                 self._base = before
                 raise
-            await self._keep()
-            return await self._give_back(LIMIT_REASONS)
+            await self._save()
+            return await self._requeue_allowed(LIMIT_REASONS)
 
     async def set_limits(self, limits: Limits) -> int:
-        """Hold every URL to these limits from now on, queued ones too, and give back what only the old ones kept out.
-        Returns how many came back. Raises ConfigError; then nothing was changed."""
+        """Apply these limits to all URLs, including queued ones, and requeue URLs that only the old limits excluded.
+        Returns the number of requeued URLs. Raises ConfigError; then nothing was changed."""
         async with self._changing:
-            self._must_be_available()
-            before, self._orders.limits = self._orders.limits, limits
+            self._require_available()
+            before, self._overrides.limits = self._overrides.limits, limits
             try:
                 self._opened.crawl.change_rules(self.config)
             except BaseException:
-                self._orders.limits = before
+                self._overrides.limits = before
                 raise
-            await self._keep()
+            await self._save()
             self._opened.log.event(
                 "limits.changed",
                 excluded_domains=len(limits.excluded_domains),
                 depth=limits.depth,
                 url_bytes=limits.url_bytes,
             )
-            return await self._give_back(LIMIT_REASONS)
+            return await self._requeue_allowed(LIMIT_REASONS)
 
-    async def _give_back(self, reasons: tuple[str, ...], host: HostKey | None = None) -> int:
-        """Queue what was excluded for these reasons and may enter now."""
+    async def _requeue_allowed(self, reasons: tuple[str, ...], host: HostKey | None = None) -> int:
+        """Requeue URLs that were excluded for these reasons and are allowed now."""
         admission = self._opened.crawl.admission
         pages, files = admission.rules, admission.file_rules
 
-        def returning(after: Iterator[list[ExcludedUrl]]) -> list[int] | None:
+        def next_allowed(after: Iterator[list[ExcludedUrl]]) -> list[int] | None:
             chunk = next(after, None)
             if chunk is None:
                 return None
@@ -212,55 +212,55 @@ class Control:
         done = 0
         with closing(await self._open_reader()) as reader:
             chunks = reader.dead_letters.excluded(reasons, host)
-            while (ids := await asyncio.to_thread(returning, chunks)) is not None:
-                done += await self._order(ids, UrlState.EXCLUDED, UrlState.QUEUED, reasons)
+            while (ids := await asyncio.to_thread(next_allowed, chunks)) is not None:
+                done += await self._change_states(ids, UrlState.EXCLUDED, UrlState.QUEUED, reasons)
         return done
 
     # --- hosts -----------------------------------------------------------------------------------
 
     async def pause_host(self, host: HostKey) -> None:
         async with self._changing:
-            self._must_be_available()
+            self._require_available()
             self._opened.crawl.controls.pause(host)
-            self._orders.paused_hosts.add(host)
-            await self._keep()
+            self._overrides.paused_hosts.add(host)
+            await self._save()
             self._opened.log.event("host.paused", host=host)
 
     async def resume_host(self, host: HostKey) -> int:
-        """Crawl the host again as any other. Returns how many URLs came back."""
+        """Undo a pause or a drop. Returns the number of requeued URLs."""
         async with self._changing:
-            self._must_be_available()
+            self._require_available()
             dropped = self._opened.crawl.controls.resume(host)
-            self._orders.paused_hosts.discard(host)
-            self._orders.dropped_hosts.discard(host)
-            await self._keep()
+            self._overrides.paused_hosts.discard(host)
+            self._overrides.dropped_hosts.discard(host)
+            await self._save()
             self._opened.log.event("host.resumed", host=host)
-            return await self._give_back((HOST_DROPPED,), host) if dropped else 0
+            return await self._requeue_allowed((HOST_DROPPED,), host) if dropped else 0
 
     async def drop_host(self, host: HostKey) -> None:
-        """Exclude the host's URLs when their turn comes, until it is resumed."""
+        """Exclude each URL of the host when it would be visited, until the host is resumed."""
         async with self._changing:
-            self._must_be_available()
+            self._require_available()
             self._opened.crawl.controls.drop(host)
-            self._orders.paused_hosts.discard(host)
-            self._orders.dropped_hosts.add(host)
-            await self._keep()
+            self._overrides.paused_hosts.discard(host)
+            self._overrides.dropped_hosts.add(host)
+            await self._save()
             self._opened.log.event("host.dropped", host=host)
 
-    def least_delay(self, host: HostKey) -> float:
-        """The delay that the configuration asks for: no order goes below it."""
+    def min_delay(self, host: HostKey) -> float:
+        """The configured delay, which an override cannot shorten."""
         return politeness_for(self._base, host).min_delay
 
     async def delay_host(self, host: HostKey, seconds: float | None) -> None:
-        """Leave the host alone for at least so long after each answer; None: as the configuration says."""
+        """Set the minimum gap after each response of the host; None: as configured."""
         async with self._changing:
-            self._must_be_available()
-            ordered = self._opened.crawl.controls.delays
-            self._orders.delays.pop(host, None)
-            ordered.pop(host, None)
+            self._require_available()
+            delays = self._opened.crawl.controls.delays
+            self._overrides.delays.pop(host, None)
+            delays.pop(host, None)
             if seconds is not None:
-                self._orders.delays[host] = ordered[host] = Seconds(seconds)
-            await self._keep()
+                self._overrides.delays[host] = delays[host] = Seconds(seconds)
+            await self._save()
             self._opened.log.event("host.delayed", host=host, delay_s=seconds)
 
     # --- dead letters ----------------------------------------------------------------------------
@@ -272,17 +272,17 @@ class Control:
         return await self._dead(wanted, urls, UrlState.EXCLUDED, DROPPED)
 
     async def _dead(self, wanted: DeadFilter, urls: Sequence[str] | None, to: UrlState, because: str | None) -> int:
-        self._must_be_available()
+        self._require_available()
         done, after = 0, 0
         with closing(await self._open_reader()) as reader:
             letters = reader.dead_letters
             if urls is not None:
                 ids = await asyncio.to_thread(letters.ids_of, self._canonical(urls))
-                return await self._order(ids, UrlState.DEAD, to, (), because)
-            # As many as there are now: what dies again meanwhile is not asked a second time, since rows only grow.
+                return await self._change_states(ids, UrlState.DEAD, to, (), because)
+            # Ids only grow, so URLs that die again meanwhile are not requeued a second time.
             while ids := await asyncio.to_thread(letters.ids, wanted, after=after, most=MOST):
                 after = ids[-1]
-                done += await self._order(ids, UrlState.DEAD, to, (), because)
+                done += await self._change_states(ids, UrlState.DEAD, to, (), because)
         return done
 
     def _canonical(self, urls: Sequence[str]) -> list[str]:
@@ -292,12 +292,12 @@ class Control:
     # --- the crawl -------------------------------------------------------------------------------
 
     async def pause(self, paused: bool) -> None:
-        """Start no visits, or start them again."""
+        """Start no more visits, or start them again."""
         async with self._changing:
-            self._must_be_available()
-            self._orders.paused = paused
+            self._require_available()
+            self._overrides.paused = paused
             self._opened.crawl.engine.pause(paused)
-            await self._keep()
+            await self._save()
             if paused:
                 self._opened.log.event("crawl.paused")
             else:
@@ -308,32 +308,32 @@ class Control:
     async def _open_reader(self) -> CrawlReader:
         return await asyncio.to_thread(self._opened.crawl.open_reader)
 
-    def _must_be_available(self) -> None:
+    def _require_available(self) -> None:
         if self._opened.crawl.engine.stopping:
             raise Unavailable("the service is stopping")
         if not self.available:
             raise Unavailable
 
-    async def _order(
+    async def _change_states(
         self, ids: Sequence[int], state: UrlState, to: UrlState, reasons: tuple[str, ...], because: str | None = None
     ) -> int:
         done = 0
         for at in range(0, len(ids), MOST):
             order = BulkChange(tuple(ids[at : at + MOST]), state, to, reasons, because)
             self._opened.crawl.store.batch.bulk_changes.append(order)
-            await self._committed()
+            await self._commit()
             done += order.changed
         return done
 
-    async def _keep(self) -> None:
+    async def _save(self) -> None:
         self.changes += 1
         facts = self._opened.crawl.store.batch.facts
-        facts[FACT] = self._orders.to_text()
-        facts["options"] = json.dumps(shape_of(self.config))  # so that `gossamer crawl` goes on by the same limits
-        await self._committed()
+        facts[FACT] = self._overrides.to_text()
+        facts["options"] = json.dumps(shape_of(self.config))  # so that `gossamer crawl` continues with the same limits
+        await self._commit()
 
-    async def _committed(self, patience: float | None = None) -> Committed:
-        """Wait until everything so far is on record. Raises Unavailable if that takes too long."""
+    async def _commit(self, patience: float | None = None) -> Committed:
+        """Wait until the open batch is committed. Raises Unavailable if that takes too long."""
         store = self._opened.crawl.store
         committed = await store.try_to_commit_within(self._patience, patience or self._patience)
         if committed is None:

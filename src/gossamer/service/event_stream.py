@@ -1,4 +1,4 @@
-"""The picture of a running crawl, made four times a second, and who looks at it."""
+"""The stream behind `GET /events`: a snapshot four times a second, and the outcomes of visits."""
 
 import asyncio
 import re
@@ -15,114 +15,114 @@ from gossamer.service.history import History, LiveProbes, Row
 
 MOST_WATCHERS = 20
 PAGES_KEPT = 50
-"""Outcomes that are shown with a picture; of a fast crawl the last ones ..."""
+"""Outcomes sent with an update: the last ones if there were more ..."""
 MOST_TEXT = 32_768
-"""... and of those no more than have so many characters together: an address may be as long as a book."""
+"""... and only as many as have this many characters together: URLs can be very long."""
 
 
 LINGER = 40
-"""Pictures, ten seconds of them, for which outcomes are still noted when the last who watched is gone: a browser that
-lost its connection is back by then, and misses none."""
+"""Snapshots (ten seconds) for which outcomes are still collected after the last client has disconnected, so that a
+browser that reconnects misses none."""
 
 
-_PLACE = re.compile(r"([0-9]{1,20})-([0-9]{1,20})").fullmatch
+_POSITION = re.compile(r"([0-9]{1,20})-([0-9]{1,20})").fullmatch
 
 
-class Seen(NamedTuple):
-    """What whoever watches is shown at a time, and where he stands then: from there he can go on."""
+class Update(NamedTuple):
+    """What a client receives at a time, and the position from which it can continue after a reconnect."""
 
     snapshot: Snapshot
     outcomes: list[Outcome]
-    place: str
+    position: str
 
 
 class EventStream:
-    """Shows progress to whoever watches. A display of the session, and a listener of the audience while anybody
-    watches. Never full: whoever is slow misses pictures, not the crawl its pace."""
+    """Sends progress to clients. It is the display of the session, and subscribes to outcomes while there are clients.
+    Never full: a slow client misses updates and does not slow the crawl down."""
 
     saturation = 0.0
     fill = QueueDepth(0)
 
     def __init__(self) -> None:
         self._latest: Snapshot | None = None
-        self._look: Callable[[], Snapshot] | None = None
+        self._take_snapshot: Callable[[], Snapshot] | None = None
         self._commits: Callable[[], int] = lambda: 0
         self._as_of = 0
-        self._moments = History()
-        self._sights = LiveProbes()
-        self._shown: tuple[Snapshot, dict[str, object]] | None = None  # the same for all who watch
-        self._news = asyncio.Event()
+        self._history = History()
+        self._probes = LiveProbes()
+        self._details: tuple[Snapshot, dict[str, object]] | None = None  # shared by all clients
+        self._updated = asyncio.Event()
         self._events: OutcomeEvents | None = None
         self._recent: deque[tuple[int, Outcome]] = deque(maxlen=PAGES_KEPT)
         self._number = 0
         self._watchers = 0
-        self._run = ""  # places of another run mean nothing
-        self._alone = 0  # pictures since somebody watched
-        self._listens = False
+        self._run = ""  # positions of another run are invalid
+        self._unwatched = 0  # snapshots since the last client disconnected
+        self._subscribed = False
         self._closed = False
-        self.front: ProcessUse | None = None  # as it told last
-        self.on_picture: Callable[[], None] = lambda: None
+        self.front_usage: ProcessUse | None = None  # as last reported by the front process
+        self.on_update: Callable[[], None] = lambda: None
 
     def open(
         self,
         events: OutcomeEvents,
-        look: Callable[[], Snapshot],
+        take_snapshot: Callable[[], Snapshot],
         commits: Callable[[], int],
-        sights: LiveProbes | None = None,
+        probes: LiveProbes | None = None,
     ) -> None:
-        """The crawl is there: whom it tells, how to look at it, how many commits it has made, and what is asked of it
-        only while somebody watches."""
-        self._events, self._look, self._commits = events, look, commits
-        self._sights = sights or LiveProbes()
+        """Connect the stream to a crawl. `commits` returns the number of commits so far; `probes` are used only while
+        there are clients."""
+        self._events, self._take_snapshot, self._commits = events, take_snapshot, commits
+        self._probes = probes or LiveProbes()
 
     @property
     def latest(self) -> Snapshot | None:
-        """The last picture, which knows of the last commit: whoever was told that a change is on record sees it.
-        Looking costs milliseconds with many hosts, so it is not done for every caller."""
-        if self._look is not None and self._commits() != self._as_of:
+        """The last snapshot, taken again if there was a commit since: a client whose change was acknowledged sees it.
+        A snapshot costs milliseconds with many hosts, so it is not taken for every request."""
+        if self._take_snapshot is not None and self._commits() != self._as_of:
             self._as_of = self._commits()
-            self._latest = replace(self._look(), front=self.front)
+            self._latest = replace(self._take_snapshot(), front=self.front_usage)
         return self._latest
 
-    # --- what the crawl tells --------------------------------------------------------------------
+    # --- called by the crawl ---------------------------------------------------------------------
 
     def update(self, snapshot: Snapshot) -> None:
-        snapshot = replace(snapshot, front=self.front)
+        snapshot = replace(snapshot, front=self.front_usage)
         self._latest, self._as_of = snapshot, self._commits()
-        self._moments.note(snapshot)
+        self._history.add(snapshot)
         self._run = self._run or f"{1000 * snapshot.at:.0f}"
-        self._alone = 0 if self._watchers else self._alone + 1
-        if self._alone > LINGER:
-            self._listen(False)
-        news, self._news = self._news, asyncio.Event()
-        news.set()
-        self.on_picture()
+        self._unwatched = 0 if self._watchers else self._unwatched + 1
+        if self._unwatched > LINGER:
+            self._subscribe(False)
+        updated, self._updated = self._updated, asyncio.Event()
+        updated.set()
+        self.on_update()
 
     def close(self) -> None:
-        """Nothing more will come; whoever watches is told so."""
+        """End the stream of every client."""
         self._closed = True
-        self._news.set()
+        self._updated.set()
 
     def publish(self, outcome: Outcome) -> None:
         self._number += 1
         self._recent.append((self._number, outcome._replace(response=None)))
 
-    # --- what only a watcher sees ----------------------------------------------------------------
+    # --- data for clients ------------------------------------------------------------------------
 
     def history(self) -> list[Row]:
-        """The last minutes, for whoever comes to watch."""
-        return self._moments.history()
+        """The last minutes, sent to a client when it connects."""
+        return self._history.rows()
 
-    def moment(self, snapshot: Snapshot) -> dict[str, object]:
-        """What goes with a picture, made once however many watch."""
-        if self._shown is None or self._shown[0] is not snapshot:
-            self._shown = snapshot, self._moments.moment(snapshot, self._sights)
-        return self._shown[1]
+    def details(self, snapshot: Snapshot) -> dict[str, object]:
+        """What is sent with a snapshot. Computed once for all clients."""
+        if self._details is None or self._details[0] is not snapshot:
+            self._details = snapshot, self._history.details(snapshot, self._probes)
+        return self._details[1]
 
-    # --- who watches -----------------------------------------------------------------------------
+    # --- clients ---------------------------------------------------------------------------------
 
     @property
-    def is_crowded(self) -> bool:
+    def is_full(self) -> bool:
         return self._watchers >= MOST_WATCHERS
 
     @property
@@ -130,48 +130,47 @@ class EventStream:
         return self._watchers
 
     @contextmanager
-    def _watching(self) -> Iterator[None]:
+    def _watch(self) -> Iterator[None]:
         self._watchers += 1
-        self._listen(True)
+        self._subscribe(True)
         try:
             yield
         finally:
             self._watchers -= 1
 
-    def _listen(self, listens: bool) -> None:
-        if self._events is None or listens is self._listens:
+    def _subscribe(self, subscribe: bool) -> None:
+        if self._events is None or subscribe is self._subscribed:
             return
-        self._listens = listens
-        if listens:
+        self._subscribed = subscribe
+        if subscribe:
             self._events.subscribe(self)
         else:
             self._events.unsubscribe(self)
 
-    def place(self, last: str | None = None) -> str:
-        """Where whoever comes to watch begins: at `last`, the place that he was shown last, if it is one of this run;
-        else now."""
-        found = _PLACE(last or "")
+    def position(self, last: str | None = None) -> str:
+        """Where a client starts: after `last`, the last position it received, if that is of this run; otherwise now."""
+        found = _POSITION(last or "")
         is_ours = found is not None and found[1] == self._run and int(found[2]) <= self._number
         return f"{self._run}-{int(found[2]) if found is not None and is_ours else self._number}"
 
-    async def pictures(self, every: int = 4, last: str | None = None) -> AsyncIterator[Seen]:
-        """Each `every`-th picture, and the outcomes since the one before, until the crawl is over; the first has those
-        since the place `last`, as far as they are kept."""
-        with self._watching():
-            told = int(self.place(last).rpartition("-")[2])
+    async def updates(self, every: int = 4, last: str | None = None) -> AsyncIterator[Update]:
+        """Every `every`-th snapshot with the outcomes since the previous one, until the crawl ends. The first update
+        has the outcomes since the position `last`, as far as they are kept."""
+        with self._watch():
+            sent = int(self.position(last).rpartition("-")[2])
             while True:
                 if (latest := self.latest) is not None:
-                    outcomes = within([outcome for number, outcome in self._recent if number > told])
-                    told = self._number
-                    yield Seen(latest, outcomes, self.place())
+                    outcomes = newest_within([outcome for number, outcome in self._recent if number > sent])
+                    sent = self._number
+                    yield Update(latest, outcomes, self.position())
                 for _ in range(every):
                     if self._closed:
                         return
-                    await self._news.wait()
+                    await self._updated.wait()
 
 
-def within(outcomes: list[Outcome], room: int = MOST_TEXT) -> list[Outcome]:
-    """The last ones, as many as have no more than `room` characters together."""
+def newest_within(outcomes: list[Outcome], room: int = MOST_TEXT) -> list[Outcome]:
+    """The last outcomes that have at most `room` characters together."""
     for at in range(len(outcomes) - 1, -1, -1):
         room -= len(outcomes[at].url) + len(outcomes[at].title or "")
         if room < 0:

@@ -1,12 +1,11 @@
-"""The front: connections have a process of their own.
+"""The front process: it holds the client connections.
 
-The crawl's event loop is busy for milliseconds at a time, and its threads compete for the interpreter; whoever asks for
-figures should not wait for that, nor slow it down. What passes the gate and is only read (the database, the last
-picture of the crawl) is answered here; the rest goes over the link to the application beside the crawl
-(`service.bridge`), which alone touches it.
+The event loop of the crawl is busy for milliseconds at a time, and its threads compete for the GIL. Clients should
+neither wait for that nor slow the crawl down, so reads (from the database or the last snapshot) are answered in this
+process; all other requests go over the bridge to the application in the crawl process (`service.bridge`).
 
-While a crawl is being opened: whoever calls is told so at once. A large crawl takes its time, and whoever watches
-over the process must not take that for its end.
+Opening a large crawl takes time. Until it is open, `/healthz` is answered 200 and everything else 503, so that a
+supervisor does not take the process for dead.
 """
 
 import asyncio
@@ -39,17 +38,17 @@ from gossamer.service.routes import Dependencies
 T = TypeVar("T")
 
 _HEAD_TIMEOUT: Final = 5.0  # seconds for the head of a request
-_LINGER: Final = 1.0  # seconds for what follows it: nobody reads it, but the answer is to arrive
+_LINGER: Final = 1.0  # seconds to read and discard what follows it, so that the response is not lost in a reset
 _LONGEST_HEAD: Final = 65_536
-_MOST: Final = 100
+_MOST: Final = 100  # connections
 _ALIVE: Final = {"status": "ok"}
 _NOT_READY: Final = {"status": "not ready"}
 _NOT_YET: Final[Mapping[str, str | None]] = {"error": "the crawl is being opened", "field": None}
 
 
-async def answered_until(opened: Awaitable[T], listening: socket.socket) -> T:
-    """What `opened` gives. Until then calls are answered: `/healthz` with 200, everything else with 503. The socket
-    stays open."""
+async def respond_until(opened: Awaitable[T], listening: socket.socket) -> T:
+    """The result of `opened`. Until then, requests are answered: `/healthz` with 200, everything else with 503. The
+    socket stays open."""
     waiting: set[asyncio.StreamWriter] = set()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -58,7 +57,7 @@ async def answered_until(opened: Awaitable[T], listening: socket.socket) -> T:
             if len(waiting) <= _MOST:
                 await _answer(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # whoever called does not wait for it, or says nothing that could be answered
+            pass  # the client has disconnected, or sent no complete request
         finally:
             waiting.discard(writer)
             writer.close()
@@ -74,19 +73,19 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     async with asyncio.timeout(_HEAD_TIMEOUT):
         head = await reader.readuntil(b"\r\n\r\n")
     method, _, rest = head.partition(b" ")
-    writer.write(answer_to(method, rest.split(b" ", 1)[0].partition(b"?")[0].decode("latin-1")))
+    writer.write(startup_response(method, rest.split(b" ", 1)[0].partition(b"?")[0].decode("latin-1")))
     writer.write_eof()
     async with asyncio.timeout(_LINGER):
         while await reader.read(_LONGEST_HEAD):
             pass
 
 
-def answer_to(method: bytes, path: str) -> bytes:
+def startup_response(method: bytes, path: str) -> bytes:
     status: bytes = b"503 Service Unavailable"
-    told: Mapping[str, str | None] = _NOT_READY if path in LIVENESS else _NOT_YET
+    content: Mapping[str, str | None] = _NOT_READY if path in LIVENESS else _NOT_YET
     if path == "/healthz":
-        status, told = b"200 OK", _ALIVE
-    body = json.dumps(told, separators=(",", ":")).encode("ascii")
+        status, content = b"200 OK", _ALIVE
+    body = json.dumps(content, separators=(",", ":")).encode("ascii")
     fields = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *HEADERS]
     if status.startswith(b"503"):
         fields.append((b"retry-after", b"1"))
@@ -94,47 +93,47 @@ def answer_to(method: bytes, path: str) -> bytes:
     return b"\r\n".join([*lines, b"" if method == b"HEAD" else body])
 
 
-_PATIENCE: Final = 10.0  # seconds; connections have three
+_PATIENCE: Final = 10.0  # seconds; connections get three
 
 
-def forked(listening: socket.socket, app: App, parts: Dependencies) -> tuple[int, socket.socket]:
-    """A front for this socket: the number of its process, and our end of the link. It waits until it is opened, fills
-    in the parts of the application that are read there, and ends when our end is closed. To be called before there is
-    any thread or event loop."""
+def fork_front(listening: socket.socket, app: App, dependencies: Dependencies) -> tuple[int, socket.socket]:
+    """Fork the front process for this socket. Returns its process id and our end of the link. The process waits until
+    the crawl is open, then sets the dependencies of the read routes and serves; it ends when our end is closed. Must be
+    called before there is any thread or event loop."""
     ours, theirs = socket.socketpair()
-    registrable_domain(HostKey("host.test"))  # has the list of suffixes read, once for both
+    registrable_domain(HostKey("host.test"))  # loads the public suffix list once for both processes
     sys.stdout.flush()
     sys.stderr.flush()
     number = os.fork()
     if number == 0:
         ours.close()
-        _live(listening, theirs, app, parts)
+        _run(listening, theirs, app, dependencies)
     theirs.close()
     return number, ours
 
 
-def end_of(number: int, link: socket.socket) -> None:
-    """End the front, by closing the link. Calls that are on their way have their time."""
+def stop_front(number: int, link: socket.socket) -> None:
+    """End the front process by closing the link. Requests in progress get a grace period."""
     with link, suppress(OSError):
         link.shutdown(socket.SHUT_WR)
         link.settimeout(_PATIENCE)
         while link.recv(65536):
-            pass  # the last words of somebody whom nobody asks any more
+            pass  # discard its last messages
     with suppress(ProcessLookupError):
-        os.kill(number, signal.SIGKILL)  # it has ended, unless its time is up
+        os.kill(number, signal.SIGKILL)  # in case it did not end in time
     os.waitpid(number, 0)
 
 
-def _live(listening: socket.socket, end: socket.socket, app: App, parts: Dependencies) -> NoReturn:
-    """What the front's process does. Nothing of its parent's clearing up is done here a second time."""
+def _run(listening: socket.socket, end: socket.socket, app: App, dependencies: Dependencies) -> NoReturn:
+    """Main function of the front process. Leaves with `os._exit`, so that the parent's clean-up does not run twice."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, signal.SIG_IGN)  # they concern the crawl; it tells us
+        signal.signal(each, signal.SIG_IGN)  # handled by the crawl process
     status = 1
     try:
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
-        gc.freeze()  # what both processes have is for neither to look through
+        gc.freeze()  # objects from before the fork need not be collected
         gc.set_threshold(50_000, 20, 50)
-        uvloop.run(_serve(listening, end, app, parts))
+        uvloop.run(_serve(listening, end, app, dependencies))
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -143,45 +142,45 @@ def _live(listening: socket.socket, end: socket.socket, app: App, parts: Depende
         os._exit(status)
 
 
-async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: Dependencies) -> None:
+async def _serve(listening: socket.socket, end: socket.socket, app: App, dependencies: Dependencies) -> None:
     link = await Link.connect(end)
-    heard = link.messages()
-    opening = await answered_until(anext(heard, None), listening)
+    messages = link.messages()
+    opening = await respond_until(anext(messages, None), listening)
     if opening is None:
-        return  # there is no crawl after all
-    _, policy, shown = opening
-    _fill_in(parts, shown)
-    link.send("used", shown.with_own_use())
-    questions = parts.questions
-    server, across = _made(link, app, policy)
+        return  # the crawl could not be opened
+    _, policy, view = opening
+    _set_dependencies(dependencies, view)
+    link.send("used", view.measure_usage())
+    queries = dependencies.queries
+    server, bridge = _make_server(link, app, policy)
 
-    async def hear() -> None:
-        async for what, *rest in heard:
-            if what == "shown":
-                shown.latest, shown.stopping, shown.paused, ordered = rest
-                link.send("used", shown.with_own_use())
-                shown.config, shown.orders = ordered or (shown.config, shown.orders)
+    async def receive() -> None:
+        async for what, *rest in messages:
+            if what == "view":
+                view.latest, view.stopping, view.paused, changed = rest
+                link.send("used", view.measure_usage())
+                view.config, view.overrides = changed or (view.config, view.overrides)
             elif what == "close":
                 server.should_exit = True
             else:
-                across.heard(what, *rest)
-        across.lost()
+                bridge.on_message(what, *rest)
+        bridge.on_disconnect()
         server.should_exit = True
 
-    hearing = asyncio.create_task(hear())
+    receiver = asyncio.create_task(receive())
     await server.serve(sockets=[listening])
-    hearing.cancel()
-    questions.close()
+    receiver.cancel()
+    queries.close()
 
 
-def _fill_in(parts: Dependencies, shown: CrawlView) -> None:
-    directory = Path(shown.config.dir)
-    parts.crawl = shown
-    parts.questions = ReadQueries(directory, clock_of(directory))
-    parts.metrics = Metrics(lambda: shown.latest)
+def _set_dependencies(dependencies: Dependencies, view: CrawlView) -> None:
+    directory = Path(view.config.dir)
+    dependencies.crawl = view
+    dependencies.queries = ReadQueries(directory, clock_of(directory))
+    dependencies.metrics = Metrics(lambda: view.latest)
 
 
-def _made(link: Link, app: App, policy: Policy) -> tuple[Server, BridgeClient]:
-    across = BridgeClient(app, link)
-    gate = AccessControl(across, policy, SteadyClock())
-    return Server(server_config(gate), lambda: link.send("ready")), across
+def _make_server(link: Link, app: App, policy: Policy) -> tuple[Server, BridgeClient]:
+    bridge = BridgeClient(app, link)
+    access = AccessControl(bridge, policy, SteadyClock())
+    return Server(server_config(access), lambda: link.send("ready")), bridge

@@ -1,4 +1,4 @@
-"""Connections: a socket that listens, and what is asked of whoever connects to it."""
+"""The uvicorn server: the listening socket, and limits on the number and the idle time of connections."""
 
 import asyncio
 import contextlib
@@ -13,18 +13,18 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from gossamer.errors import CannotListen
 from gossamer.service.access import HEADERS, AccessControl
 
-_GRACE: Final = 3  # seconds for answers that are on their way when the service ends
+_GRACE: Final = 3  # seconds for responses in progress when the service ends
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Raises CannotListen."""
+    """A listening socket. Raises CannotListen."""
     try:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         found = socket.socket(kind, socket.SOCK_STREAM)
     except OSError as error:
         raise CannotListen(f"cannot listen on {host}: {error.strerror}") from error
     except UnicodeError as error:
-        raise CannotListen(f"cannot listen on {host}: no name of a host") from error
+        raise CannotListen(f"cannot listen on {host}: invalid host name") from error
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
@@ -35,12 +35,12 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def server_config(gate: AccessControl) -> uvicorn.Config:
+def server_config(access: AccessControl) -> uvicorn.Config:
     class Connection(PatientConnection):
         silent: ClassVar[dict[PatientConnection, None]] = {}
 
     return uvicorn.Config(
-        gate,
+        access,
         http=Connection,
         ws="none",
         lifespan="off",
@@ -55,7 +55,7 @@ def server_config(gate: AccessControl) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """Leaves the signals to us: what they mean concerns the crawl first."""
+    """A uvicorn server that does not install signal handlers; the crawl process handles signals."""
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -71,12 +71,12 @@ class Server(uvicorn.Server):
 
 
 class PatientConnection(HttpToolsProtocol):
-    """A connection that must bring the head of a request in time. There are only so many: where all are taken, the one
-    that has owed its head for longest makes way for the next."""
+    """A connection with a time limit for the head of a request. The number of connections is limited: when all are in
+    use, a new one replaces the one that has waited longest for a head."""
 
     head_timeout = 10.0  # seconds
     most = 100  # connections
-    silent: ClassVar[dict["PatientConnection", None]] = {}  # those that owe a head, by age
+    silent: ClassVar[dict["PatientConnection", None]] = {}  # connections without a complete head, oldest first
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -86,7 +86,7 @@ class PatientConnection(HttpToolsProtocol):
             if oldest is None:
                 transport.abort()
                 return
-            oldest._head_is_there()
+            oldest._on_head()
             oldest.transport.abort()
         self._expect_head()
 
@@ -95,25 +95,25 @@ class PatientConnection(HttpToolsProtocol):
             self._timer = self.loop.call_later(self.head_timeout, self.transport.abort)
             self.silent[self] = None
 
-    def _head_is_there(self) -> None:
+    def _on_head(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
             self.silent.pop(self, None)
 
     def data_received(self, data: bytes) -> None:
-        self._expect_head()  # of this request, or of the next on the same connection
+        self._expect_head()  # of this request, or of the next one on the same connection
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
-            self._head_is_there()
+            self._on_head()
 
     def on_headers_complete(self) -> None:
-        self._head_is_there()
+        self._on_head()
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP, or has a path of more than 64 KB, is answered in JSON like everything else."""
-        body = json.dumps({"error": "this is no HTTP request that can be read", "field": None}).encode("ascii")
+        """Answer in JSON, as for all errors, if the request is not HTTP or its path is longer than 64 KB."""
+        body = json.dumps({"error": "malformed HTTP request", "field": None}).encode("ascii")
         own = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode("ascii"))]
         fields = [*self.server_state.default_headers, *own, *HEADERS, (b"connection", b"close")]
         lines = [b"HTTP/1.1 400 Bad Request", *(name + b": " + value for name, value in fields), b"", body]
@@ -121,5 +121,5 @@ class PatientConnection(HttpToolsProtocol):
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_is_there()
+        self._on_head()
         super().connection_lost(exc)

@@ -1,7 +1,7 @@
-"""Every figure of a crawl for Prometheus: one table, from which they are collected, told as JSON and documented.
+"""All metrics of a crawl: the table from which `/metrics` (text and JSON) and its documentation are made.
 
-Labels come from fixed lists. A reason that is on none is counted as `other`, so no caller and no site can make a new
-series. Names and units follow Prometheus: seconds, bytes, shares from 0 to 1, counters that only grow.
+Label values come from fixed lists. A reason that is not listed is counted as `other`, so neither a client nor a site
+can create a new time series. Names and units follow Prometheus: seconds, bytes, ratios from 0 to 1, monotonic counters.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ from gossamer.observe.snapshot import PHASES, ProcessUse, Snapshot
 from gossamer.sketch.durations import Spread
 
 _FRONTS: Final = 16
-"""Classes that have a label of their own; more are added up in the last."""
+"""Classes with a label of their own; further ones are counted with the last."""
 
 REASONS: Final = frozenset(
     {
@@ -27,7 +27,7 @@ REASONS: Final = frozenset(
         *("bad_xml", "not_a_sitemap", "parse_limit", "sitemap_limit"),
     }
 )
-"""All that docs/OPERATING.md lists."""
+"""The reasons listed in docs/OPERATING.md."""
 OTHER: Final = "other"
 STATUSES: Final = ("1xx", "2xx", "3xx", "4xx", "5xx")
 
@@ -37,7 +37,7 @@ Values = Value | Mapping[str, Value]
 
 
 class Metric(NamedTuple):
-    """One figure. With a `label` there is one for each of its values, which are `values`; None is not told."""
+    """One metric. With a `label`, there is a time series for each of its `values`; a value of None is left out."""
 
     name: str
     kind: Kind
@@ -48,7 +48,7 @@ class Metric(NamedTuple):
 
     @property
     def shown_name(self) -> str:
-        """As Prometheus knows it."""
+        """The name in Prometheus text format."""
         return self.name + "_total" if self.kind == "counter" else self.name
 
 
@@ -60,9 +60,9 @@ def _by_reason(counts: Mapping[str, int]) -> dict[str, Value]:
     return {**found}
 
 
-def _by_front(figures: Iterable[float]) -> dict[str, Value]:
+def _by_front(values: Iterable[float]) -> dict[str, Value]:
     found: dict[str, float] = {}
-    for front, n in enumerate(figures):
+    for front, n in enumerate(values):
         label = str(min(front, _FRONTS - 1))
         found[label] = found.get(label, 0) + n
     return {**found}
@@ -112,7 +112,7 @@ def _dns(s: Snapshot) -> dict[str, Value]:
     }
 
 
-def _again(s: Snapshot) -> dict[str, Value]:
+def _refresh_results(s: Snapshot) -> dict[str, Value]:
     return {"not_modified": s.not_modified, "unchanged": s.unchanged, "changed": s.changed}
 
 
@@ -121,7 +121,7 @@ def _shares(s: Snapshot) -> dict[str, Value]:
 
 
 def _by_process(s: Snapshot, crawl: float, of: Callable[[ProcessUse], float]) -> dict[str, Value]:
-    """A figure of the crawl's process, and the same of the front's, if there is one."""
+    """A value of the crawl process, and that of the front process if there is one."""
     return {"crawl": crawl, "front": None if s.front is None else of(s.front)}
 
 
@@ -130,41 +130,43 @@ FRONTS: Final = tuple(map(str, range(_FRONTS)))
 WORDS: Final = (*sorted(REASONS), OTHER)
 
 METRICS: Final[tuple[Metric, ...]] = (
-    # what comes in
-    Metric("gossamer_fetched", "counter", "Answers received to requests for pages", lambda s: s.fetched),
-    Metric("gossamer_fetched_bytes", "counter", "Bytes of those answers, heads included", lambda s: s.bytes),
+    # fetching
+    Metric("gossamer_fetched", "counter", "Responses to requests for pages", lambda s: s.fetched),
+    Metric("gossamer_fetched_bytes", "counter", "Bytes of these responses, including headers", lambda s: s.bytes),
     Metric(
         "gossamer_responses",
         "counter",
-        "Answers by class of status",
+        "Responses by status class",
         lambda s: {status: s.statuses.get(status, 0) for status in STATUSES},
         "status",
         STATUSES,
     ),
-    Metric("gossamer_errors", "counter", "Visits that failed", lambda s: _by_reason(s.errors), "reason", WORDS),
-    Metric("gossamer_discovered", "counter", "URLs that have entered", lambda s: s.discovered),
-    Metric("gossamer_excluded", "counter", "URLs kept out", lambda s: _by_reason(s.excluded), "reason", WORDS),
-    Metric("gossamer_sitemaps", "counter", "Sitemaps and feeds read", lambda s: s.sitemaps),
+    Metric("gossamer_errors", "counter", "Failed visits", lambda s: _by_reason(s.errors), "reason", WORDS),
+    Metric("gossamer_discovered", "counter", "Discovered URLs", lambda s: s.discovered),
+    Metric("gossamer_excluded", "counter", "Excluded URLs", lambda s: _by_reason(s.excluded), "reason", WORDS),
+    Metric("gossamer_sitemaps", "counter", "Sitemaps and feeds processed", lambda s: s.sitemaps),
     Metric("gossamer_sitemap_urls", "counter", "URLs found in them", lambda s: s.sitemap_urls),
     Metric("gossamer_robots_fetched", "counter", "Requests for robots.txt", lambda s: s.robots_fetched),
-    # what came of it
+    # outcomes
     Metric("gossamer_urls", "gauge", "Known URLs", _by_state, "state", tuple(state.word for state in _STATES)),
-    Metric("gossamer_dead_letters", "gauge", "URLs whose tries are used up", lambda s: s.dead),
-    Metric("gossamer_duplicates", "counter", "Documents that were stored already, to the byte", lambda s: s.duplicates),
-    Metric("gossamer_near_duplicates", "counter", "Documents that almost were", lambda s: s.near_duplicates),
+    Metric("gossamer_dead_letters", "gauge", "URLs whose retries are exhausted", lambda s: s.dead),
+    Metric("gossamer_duplicates", "counter", "Documents identical to a stored one", lambda s: s.duplicates),
+    Metric(
+        "gossamer_near_duplicates", "counter", "Documents nearly identical to a stored one", lambda s: s.near_duplicates
+    ),
     Metric("gossamer_known_hosts", "gauge", "Hosts with at least one URL", lambda s: s.hosts_known),
-    # how long it takes
+    # latency
     Metric(
         "gossamer_phase_seconds",
         "histogram",
-        "Time by part of the way, this run: dns is one look-up, connect and tls are of new connections, first_byte is "
-        "from the request to the answer, body from there to its end, extract is one page, commit one batch",
+        "Time by phase, this run: dns is one lookup, connect and tls are for new connections, first_byte is from the "
+        "request to the first byte of the response, body from there to its end, extract is one page, commit one batch",
         lambda s: {name: s.internals.phases.get(name, Spread()) for name in PHASES},
         "phase",
         PHASES,
     ),
-    Metric("gossamer_commits", "counter", "Transactions of this run", lambda s: s.commits),
-    Metric("gossamer_commit_seconds", "counter", "Time spent in them", lambda s: s.commit_seconds),
+    Metric("gossamer_commits", "counter", "Commits of this run", lambda s: s.commits),
+    Metric("gossamer_commit_seconds", "counter", "Time spent in commits", lambda s: s.commit_seconds),
     # the frontier
     Metric(
         "gossamer_front_queue_urls",
@@ -177,17 +179,19 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         "gossamer_selector_turns",
         "counter",
-        "Turns given to each class, this run",
+        "Visits by class, this run",
         lambda s: _by_front(s.drawn),
         "front",
         FRONTS,
     ),
-    Metric("gossamer_selector_share", "gauge", "Observed share of each class, 0 to 1", _shares, "front", FRONTS),
-    Metric("gossamer_load_high", "gauge", "1 while the selector works under load", lambda s: s.load == "high"),
+    Metric("gossamer_selector_share", "gauge", "Observed share of visits by class, 0 to 1", _shares, "front", FRONTS),
+    Metric(
+        "gossamer_load_high", "gauge", "1 while the selector uses the shares for high load", lambda s: s.load == "high"
+    ),
     Metric(
         "gossamer_hosts",
         "gauge",
-        "Hosts in memory: may be contacted, left alone until a date, behind others of their address, the rest",
+        "Hosts in memory: ready, waiting for their gap to pass, parked behind another host of their address, other",
         _hosts,
         "state",
         ("ready", "waiting", "parked", "other"),
@@ -196,36 +200,41 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         "gossamer_hosts_failing",
         "gauge",
-        "Hosts in memory that failed so often that their breaker is open",
+        "Hosts in memory whose circuit breaker is open",
         lambda s: s.internals.hosts_failing,
     ),
-    Metric("gossamer_in_flight", "gauge", "Visits that are out", lambda s: s.in_flight),
-    Metric("gossamer_politeness_violations", "counter", "Gaps shortened: must be 0", lambda s: s.politeness_violations),
-    # what is known without asking
+    Metric("gossamer_in_flight", "gauge", "Visits in flight", lambda s: s.in_flight),
+    Metric(
+        "gossamer_politeness_violations",
+        "counter",
+        "Requests sent too early: must be 0",
+        lambda s: s.politeness_violations,
+    ),
+    # caches
     Metric(
         "gossamer_seen_test",
         "counter",
-        "Links by what knew of them, this run: the exact memory (seen before), the filter (new), the store (perhaps)",
+        "Links by the tier of the URL-seen test that answered, this run: exact memory (seen), filter (new), store",
         _tiers,
         "tier",
         ("memory", "filter", "store"),
     ),
-    Metric("gossamer_dns_queries", "counter", "Questions to name servers, this run", lambda s: s.dns_queries),
-    Metric("gossamer_dns_failures", "counter", "Names without an address", lambda s: s.internals.dns_failures),
+    Metric("gossamer_dns_queries", "counter", "Queries to name servers, this run", lambda s: s.dns_queries),
+    Metric("gossamer_dns_failures", "counter", "Failed DNS lookups", lambda s: s.internals.dns_failures),
     Metric(
         "gossamer_dns_cache",
         "counter",
-        "Names answered without a question, this run: from the cache, as absent, though out of date, or put off",
+        "Lookups answered without a query, this run: cached, cached as nonexistent, stale, or postponed",
         _dns,
         "result",
         ("hit", "negative_hit", "stale", "put_off"),
     ),
     Metric("gossamer_dns_cached_hosts", "gauge", "Hosts in the DNS cache", lambda s: s.internals.dns_cached),
-    # queues and breakers
+    # queues and circuit breakers
     Metric(
         "gossamer_queue_items",
         "gauge",
-        "What is in each bounded queue",
+        "Items in each bounded queue",
         lambda s: {name: s.queues[name].items for name in QUEUES if name in s.queues},
         "queue",
         QUEUES,
@@ -233,66 +242,103 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         "gossamer_queue_saturation",
         "gauge",
-        "How full it is, 1 is its bound; upstream slows at 0.8",
+        "Fill level of each bounded queue, 1 is full; upstream stages slow down at 0.8",
         lambda s: {name: s.queues[name].saturation for name in QUEUES if name in s.queues},
         "queue",
         QUEUES,
     ),
-    Metric("gossamer_documents_waiting", "gauge", "Documents fetched and not read yet", lambda s: s.documents_waiting),
-    Metric("gossamer_store_saturation", "gauge", "Fullness of the open batch", lambda s: s.store_saturation),
-    Metric("gossamer_bodies_held", "gauge", "Answers not read on until there is room", lambda s: s.bodies_held),
+    Metric(
+        "gossamer_documents_waiting",
+        "gauge",
+        "Fetched documents that are not processed yet",
+        lambda s: s.documents_waiting,
+    ),
+    Metric("gossamer_store_saturation", "gauge", "Fill level of the open batch", lambda s: s.store_saturation),
+    Metric(
+        "gossamer_bodies_held",
+        "gauge",
+        "Responses whose transfer is suspended for lack of memory",
+        lambda s: s.bodies_held,
+    ),
     Metric(
         "gossamer_breaker_open",
         "gauge",
-        "1 while what it names fails and is waited for",
+        "1 while the component fails and the crawl waits for it",
         _failing,
         "part",
         ("store", "store_slow", "dns", "proxy"),
     ),
-    # visiting again
+    # recrawling
     Metric("gossamer_refreshed", "counter", "Visits to URLs that were visited before", lambda s: s.refreshed),
     Metric(
         "gossamer_refresh_results",
         "counter",
-        "What came of those that brought an answer",
-        _again,
+        "Results of visits to URLs that were visited before",
+        _refresh_results,
         "result",
         ("not_modified", "unchanged", "changed"),
     ),
-    Metric("gossamer_reported", "counter", "Visits brought forward by a sitemap or feed", lambda s: s.reported),
+    Metric(
+        "gossamer_reported",
+        "counter",
+        "Visits brought forward because a sitemap or feed reported a change",
+        lambda s: s.reported,
+    ),
     Metric(
         "gossamer_freshness",
         "gauge",
-        "Estimated share of pages that are as stored, 0 to 1",
+        "Estimated share of pages that have not changed since the last visit, 0 to 1",
         lambda s: s.freshness.fresh,
     ),
-    Metric("gossamer_refresh_price", "gauge", "Price of a visit, by the plan", lambda s: s.freshness.price),
-    Metric("gossamer_refresh_budget", "gauge", "Visits a day that may go to known URLs", lambda s: s.freshness.budget),
-    Metric("gossamer_refresh_pace", "gauge", "Visits a day that do, of late", lambda s: s.freshness.refreshes),
-    Metric("gossamer_discovery_pace", "gauge", "Visits a day to new URLs, of late", lambda s: s.freshness.discoveries),
+    Metric("gossamer_refresh_price", "gauge", "Price of a visit in the recrawl plan", lambda s: s.freshness.price),
     Metric(
-        "gossamer_refresh_scheduled", "gauge", "URLs with the date of another visit", lambda s: s.freshness.scheduled
+        "gossamer_refresh_budget",
+        "gauge",
+        "Budget of visits per day to URLs that were visited before",
+        lambda s: s.freshness.budget,
     ),
-    Metric("gossamer_refresh_due", "gauge", "URLs whose date has come, up to a limit", lambda s: s.freshness.overdue),
-    Metric("gossamer_refresh_waiting", "gauge", "URLs queued to be visited again", lambda s: s.freshness.waiting),
+    Metric(
+        "gossamer_refresh_pace",
+        "gauge",
+        "Recent visits per day to URLs that were visited before",
+        lambda s: s.freshness.refreshes,
+    ),
+    Metric("gossamer_discovery_pace", "gauge", "Recent visits per day to new URLs", lambda s: s.freshness.discoveries),
+    Metric(
+        "gossamer_refresh_scheduled", "gauge", "URLs with a date for their next visit", lambda s: s.freshness.scheduled
+    ),
+    Metric(
+        "gossamer_refresh_due",
+        "gauge",
+        "URLs that are due and not queued, counted up to a limit",
+        lambda s: s.freshness.overdue,
+    ),
+    Metric(
+        "gossamer_refresh_waiting", "gauge", "Requeued URLs that are not visited yet", lambda s: s.freshness.waiting
+    ),
     Metric(
         "gossamer_refresh_dear_hosts",
         "gauge",
-        "Hosts whose visits have a higher price, since they allow too few",
+        "Hosts with a higher price because they allow too few visits",
         lambda s: s.freshness.dear_hosts,
     ),
     # the process
-    Metric("gossamer_event_loop_delay_seconds", "gauge", "Worst of the last second", lambda s: s.loop_lag),
+    Metric(
+        "gossamer_event_loop_delay_seconds",
+        "gauge",
+        "Largest event loop delay of the last second",
+        lambda s: s.loop_lag,
+    ),
     Metric(
         "gossamer_event_loop_wakeup_seconds",
         "histogram",
-        "How late the event loop wakes a timer, fifty times a second",
+        "Delay of timers in the event loop, measured fifty times a second",
         lambda s: s.internals.wakings,
     ),
     Metric(
         "gossamer_cpu_seconds",
         "counter",
-        "CPU time of this run: crawl is the process of the crawl with all its threads, front the one that has the "
+        "CPU time of this run: crawl is the crawl process with all its threads, front the process that holds the "
         "connections",
         lambda s: _by_process(s, s.cpu_seconds, lambda front: front.cpu_seconds),
         "process",
@@ -301,7 +347,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         "gossamer_rss_bytes",
         "gauge",
-        "Memory in use; what both processes share is counted for each",
+        "Memory in use; memory shared by both processes is counted for each",
         lambda s: _by_process(s, s.internals.rss_bytes, lambda front: front.rss_bytes),
         "process",
         PROCESSES,
@@ -309,11 +355,11 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         "gossamer_max_rss_bytes",
         "gauge",
-        "The most memory held",
+        "Peak memory",
         lambda s: _by_process(s, s.max_rss_bytes, lambda front: front.max_rss_bytes),
         "process",
         PROCESSES,
     ),
     Metric("gossamer_log_lost", "counter", "Events that could not be written to the log", lambda s: s.log_lost),
-    Metric("gossamer_uptime_seconds", "gauge", "Since the start of this run", lambda s: s.elapsed),
+    Metric("gossamer_uptime_seconds", "gauge", "Time since the start of this run", lambda s: s.elapsed),
 )

@@ -1,6 +1,6 @@
-"""The figures of a crawl (`metric_table`) in the two forms in which they are asked for: Prometheus' text and JSON.
+"""The metrics of `metric_table` in Prometheus text format and as JSON.
 
-Both are made from the last picture: whatever the size of the crawl, a scrape costs the making of some hundred lines.
+Both are made from the last snapshot, so the cost of a scrape does not depend on the size of the crawl.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,14 +16,14 @@ from gossamer.sketch.durations import Spread
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FIRST_CLASS, LAST_CLASS = 7, 27
-"""The buckets of histograms: from 128 microseconds to two minutes, each twice the one before."""
+"""Histogram buckets: from 128 microseconds to two minutes, each twice as large as the previous one."""
 
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 Plain = float | dict[str, object]
 
 
 class CrawlCollector(Collector):
-    """Hands the figures of the last picture to the client library."""
+    """Passes the metrics of the last snapshot to the Prometheus client library."""
 
     def __init__(self, latest: Callable[[], Snapshot | None]) -> None:
         self._latest = latest
@@ -72,31 +72,31 @@ def _add(family: Family, labels: list[str], value: float | Spread) -> None:
 
 
 def prefers_json(accept: str) -> bool:
-    """Whether an Accept field names JSON and does not rank it below text; text is told to whoever does not care."""
-    said = _ranks(accept)
-    json = _first(said, "application/json", "application/*")
-    return json > 0 and json >= _first(said, "text/plain", "text/*", "*/*")
+    """Whether an Accept header names JSON and does not rank it below text. Without a preference the answer is text."""
+    weights = _weights(accept)
+    json = _first(weights, "application/json", "application/*")
+    return json > 0 and json >= _first(weights, "text/plain", "text/*", "*/*")
 
 
-def _first(said: Mapping[str, float], *names: str) -> float:
-    return next((said[name] for name in names if name in said), 0.0)
+def _first(weights: Mapping[str, float], *names: str) -> float:
+    return next((weights[name] for name in names if name in weights), 0.0)
 
 
-def _ranks(accept: str) -> dict[str, float]:
-    """How much each kind is wanted, by its name."""
-    said: dict[str, float] = {}
+def _weights(accept: str) -> dict[str, float]:
+    """The weight (`q`) of each media type."""
+    weights: dict[str, float] = {}
     for part in accept.lower().split(","):
         name, *parameters = (each.strip() for each in part.split(";"))
-        wanted = [each[2:] for each in parameters if each.startswith("q=")]
+        given = [each[2:] for each in parameters if each.startswith("q=")]
         try:
-            said[name] = float(wanted[0]) if wanted else 1.0
+            weights[name] = float(given[0]) if given else 1.0
         except ValueError:
-            said[name] = 0.0
-    return said
+            weights[name] = 0.0
+    return weights
 
 
 class Metrics:
-    """The figures, in both forms."""
+    """The metrics in both formats."""
 
     def __init__(self, latest: Callable[[], Snapshot | None]) -> None:
         self._latest = latest
@@ -107,21 +107,21 @@ class Metrics:
         return generate_latest(self._registry)
 
     def plain(self) -> dict[str, Plain]:
-        """Name to figure, or to figures by label. A histogram has `count`, `sum` in seconds, and `buckets`."""
+        """Name to value, or to values by label. A histogram has `count`, `sum` in seconds, and `buckets`."""
         snapshot = self._latest()
         if snapshot is None:
             return {}
-        return {metric.name: told for metric in METRICS if (told := _plain(metric, snapshot)) is not None}
+        return {metric.name: value for metric in METRICS if (value := _plain(metric, snapshot)) is not None}
 
 
 def _plain(metric: Metric, snapshot: Snapshot) -> Plain | None:
     found = metric.value(snapshot)
     if isinstance(found, Mapping):
-        return {label: _figure(value) for label, value in found.items() if value is not None}
-    return None if found is None else _figure(found)
+        return {label: _plain_value(value) for label, value in found.items() if value is not None}
+    return None if found is None else _plain_value(found)
 
 
-def _figure(value: Value) -> Plain:
+def _plain_value(value: Value) -> Plain:
     assert value is not None
     if not isinstance(value, Spread):
         return float(value)

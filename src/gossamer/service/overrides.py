@@ -1,4 +1,4 @@
-"""What was ordered through the service and outlasts it: limits, and what is wished for single hosts."""
+"""Settings made through the API that persist across restarts: limits, pauses, dropped hosts and delays."""
 
 import json
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from gossamer.filter.scope import read_host
 from gossamer.model.units import HostKey
 
 FACT: Final = ORDERS
-"""The name under which it is kept among the facts of a crawl."""
+"""The key under which the overrides are stored in the crawl's metadata."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Who may not enter. The same as `filter.exclude_domains`, `max_depth` and `filter.max_url_bytes`."""
+    """Limits on URLs. They replace `filter.exclude_domains`, `max_depth` and `filter.max_url_bytes`."""
 
     excluded_domains: tuple[str, ...]
     depth: int
@@ -38,22 +38,22 @@ def limits_of(config: Config) -> Limits:
 
 @dataclass(slots=True)
 class Overrides:
-    """Everything that a restart of the service takes up again. Owned by the event loop."""
+    """Settings that a restart of the service restores. Owned by the event loop."""
 
-    limits: Limits | None = None  # None: never set, the configuration's hold
+    limits: Limits | None = None  # None: those of the configuration
     paused: bool = False
     paused_hosts: set[HostKey] = field(default_factory=set)
     dropped_hosts: set[HostKey] = field(default_factory=set)
     delays: dict[HostKey, float] = field(default_factory=dict)
 
     def applied_to(self, config: Config) -> Config:
-        """The configuration as it would be had the orders been in it."""
+        """The configuration with these overrides."""
         if self.limits is not None:
             config = self.limits.applied_to(config)
         if not self.delays:
             return config
         table = host_table(config.host, "host")
-        # A host may have a star in its name; no key of a configuration can mean it.
+        # A host name with a star cannot be a key of the configuration: the star would be a wildcard there.
         own = {host: _with_delay(table.for_host(host), delay) for host, delay in self.delays.items() if "*" not in host}
         kept = {name: s for name, s in config.host.items() if name.startswith("*.") or read_host(name) not in own}
         return msgspec.structs.replace(config, host={**kept, **own})
@@ -72,7 +72,7 @@ class Overrides:
 
 
 def from_text(text: str | None) -> Overrides:
-    """What was kept; nothing for None."""
+    """The overrides stored as `text`; none for None."""
     if text is None:
         return Overrides()
     found = json.loads(text)
@@ -87,5 +87,5 @@ def from_text(text: str | None) -> Overrides:
 
 
 def _with_delay(section: HostSection | None, delay: float) -> HostSection:
-    """What held for the host, with another delay: the most exact section counts alone."""
+    """The host's section with another delay: only the most specific section applies to a host."""
     return msgspec.structs.replace(section or HostSection(), delay=delay)

@@ -36,7 +36,7 @@ class ReadQueries:
         self._rules: PolicyCache | None = None
 
     def _book(self, config: Config) -> PolicyCache:
-        """The rules of the current configuration."""
+        """The policies of the current configuration."""
         rules = self._rules
         if rules is None or (rules.config is not config and rules.config != config):
             self._rules = rules = PolicyCache(config)

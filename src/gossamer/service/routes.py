@@ -1,7 +1,4 @@
-"""The routes that let URLs in, hold them to limits, and ask about hosts, pages and dead letters.
-
-What the routes are made over.
-"""
+"""Routes for seeds, limits, hosts, pages and dead letters, and the dependencies of all routes."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
@@ -18,7 +15,7 @@ from gossamer.observe.snapshot import Snapshot
 from gossamer.reports.records import DeadFilter, PageFilter, dead_object, page_object
 from gossamer.seed.lists import split_seed_string
 from gossamer.service.access import LINES
-from gossamer.service.control import Answered, Control
+from gossamer.service.control import Control, SeedResult
 from gossamer.service.event_stream import EventStream
 from gossamer.service.metrics import Metrics
 from gossamer.service.overrides import Limits, Overrides, limits_of
@@ -37,28 +34,28 @@ from gossamer.service.schemas import (
     Seeds,
     SeedsAnswer,
     SteeredHost,
-    described,
-    problem,
+    body_schema,
+    http_error,
+    quote,
     read_body,
-    shown,
     type_of,
 )
 
 
-class CrawlShown(Protocol):
-    """A crawl as those see it who only read: in front as it was shown last, beside the crawl as it is."""
+class ReadableCrawl(Protocol):
+    """Read access to the crawl: in the front process its last known state, in the crawl process the crawl itself."""
 
     @property
     def config(self) -> Config:
-        """The configuration as it holds now, with what was ordered."""
+        """The current configuration, with the overrides."""
         ...
 
     @property
-    def orders(self) -> Overrides: ...
+    def overrides(self) -> Overrides: ...
 
     @property
     def latest(self) -> Snapshot | None:
-        """The last picture; None before the first."""
+        """The last snapshot; None before the first."""
         ...
 
     @property
@@ -69,68 +66,68 @@ class CrawlShown(Protocol):
 
 
 class Dependencies:
-    """What the routes need. The application is made once, before there are two processes, and each fills in its own
-    parts: beside the crawl all of them, in front those of the routes that only read. A part that is not there is never
-    asked for: `across` sees to that."""
+    """The objects that the routes use. The application is created before the front process is forked, and each process
+    sets its own: the crawl process all of them, the front process those of the read routes. The bridge forwards
+    requests for all other routes, so a missing dependency is never used."""
 
-    crawl: CrawlShown
-    questions: ReadQueries
+    crawl: ReadableCrawl
+    queries: ReadQueries
     metrics: Metrics
-    # beside the crawl alone
-    operator: Control
-    feed: EventStream
+    # in the crawl process only
+    control: Control
+    stream: EventStream
     stop: Callable[[], None]
 
 
 AT_ONCE = 2_000
-"""Seeds of one commit; between two the crawl has its turn."""
+"""Seeds per commit; the crawl runs between two commits."""
 _LONGEST_LINE = 65_536
 _STRING = msgspec.json.Decoder(str)
-_REFUSALS_TOLD = 1_000
+_MOST_REFUSALS = 1_000
 _STREAM_PATIENCE = 60.0
-"""Seconds for one lot of a stream. Who sends a million is slowed by a slow store, not turned away half-way."""
+"""Seconds for one batch of a stream: a slow store slows a long stream down instead of ending it."""
 _MOST_PATH = 300
 
-After = Annotated[int, Query(ge=0, le=2**62, description="`next` of the window before")]
+After = Annotated[int, Query(ge=0, le=2**62, description="`next` of the previous window")]
 Most = Annotated[int, Query(ge=1, le=1_000, alias="limit")]
 HostName = Annotated[str, Path(max_length=_MOST_PATH)]
 HostQuery = Annotated[str | None, Query(max_length=_MOST_PATH)]
 StateWord = Literal["queued", "stored", "duplicate", "redirect", "missing", "gone", "excluded", "dead"]
 
 
-def add_routes(app: FastAPI, parts: Dependencies) -> None:
-    _add_seeds(app, parts)
-    _add_limits(app, parts)
-    _add_hosts(app, parts)
-    _add_pages(app, parts)
-    _add_dead(app, parts)
+def add_routes(app: FastAPI, dependencies: Dependencies) -> None:
+    _add_seeds(app, dependencies)
+    _add_limits(app, dependencies)
+    _add_hosts(app, dependencies)
+    _add_pages(app, dependencies)
+    _add_dead(app, dependencies)
 
 
-def _told(content: object) -> Response:
-    """An answer as it is: what comes from the database is not checked once more, which takes longer than to read it."""
+def _json(content: object) -> Response:
+    """A response without validation against its model, which would take longer than the query."""
     return Response(msgspec.json.encode(content), media_type="application/json")
 
 
 # --- seeds -----------------------------------------------------------------------------------------------
 
 
-def _add_seeds(app: FastAPI, parts: Dependencies) -> None:
+def _add_seeds(app: FastAPI, dependencies: Dependencies) -> None:
     @app.post(
         "/seed/urls",
-        summary="Let URLs in as seeds",
+        summary="Add seeds",
         response_model=SeedsAnswer,
-        openapi_extra=described(Seeds, LINES),
+        openapi_extra=body_schema(Seeds, LINES),
     )
     async def add(request: Request) -> Any:
-        """Answers, when it is on record, what became of each: `accepted`, `known`, or `refused` with the reason. As
-        `application/x-ndjson`, a URL a line (as it is, or a JSON string), the body may be as long as it likes; then
-        only the first refusals are told."""
+        """The response follows the commit and has a result for each URL: `accepted`, `known`, or `refused` with the
+        reason. A body of type `application/x-ndjson`, with one URL per line (plain or as a JSON string), may have any
+        length; the response then lists only the first refusals."""
         if type_of(request) == LINES:
-            return await _streamed(parts.operator, request)
+            return await _streamed(dependencies.control, request)
         urls = _urls_of(await read_body(request, Seeds))
-        answers: list[Answered] = []
+        answers: list[SeedResult] = []
         for at in range(0, len(urls), AT_ONCE):
-            answers += await parts.operator.add_seeds(urls[at : at + AT_ONCE])
+            answers += await dependencies.control.add_seeds(urls[at : at + AT_ONCE])
         return _seeds_answer(_counted(answers), answers)
 
 
@@ -139,24 +136,24 @@ def _urls_of(body: Seeds) -> Sequence[str]:
     for at, text in enumerate(given):
         if any(character < " " or character == "\x7f" for character in text):
             where = "urls" if isinstance(body.urls, str) else f"urls.{at}"
-            raise problem(422, f"{where}: a URL has no control characters, as {shown(text)} has", where)
+            raise http_error(422, f"{where}: control characters are not allowed in a URL: {quote(text)}", where)
     urls = split_seed_string(body.urls) if isinstance(body.urls, str) else body.urls
     if not urls:
-        raise problem(422, f"urls: there is no URL in {shown(body.urls)}", "urls")
+        raise http_error(422, f"urls: no URL in {quote(body.urls)}", "urls")
     if len(urls) > MOST_URLS:
-        raise problem(422, f"urls: at most {MOST_URLS} at a time, not {len(urls)}; send them as {LINES}", "urls")
+        raise http_error(422, f"urls: {len(urls)} URLs, at most {MOST_URLS} per request; send them as {LINES}", "urls")
     return urls
 
 
-async def _streamed(operator: Control, request: Request) -> dict[str, Any]:
+async def _streamed(control: Control, request: Request) -> dict[str, Any]:
     counts = {"accepted": 0, "known": 0, "refused": 0}
-    refusals: list[Answered] = []
+    refusals: list[SeedResult] = []
     async for urls in _lots(_lines(request)):
-        answers = await operator.add_seeds(urls, _STREAM_PATIENCE)
+        answers = await control.add_seeds(urls, _STREAM_PATIENCE)
         for name, n in _counted(answers).items():
             counts[name] += n
         refusals += [answer for answer in answers if answer.status == "refused"]
-        del refusals[_REFUSALS_TOLD:]
+        del refusals[_MOST_REFUSALS:]
     return _seeds_answer(counts, refusals)
 
 
@@ -172,13 +169,13 @@ async def _lots(lines: AsyncIterator[str]) -> AsyncIterator[list[str]]:
 
 
 async def _lines(request: Request) -> AsyncIterator[str]:
-    """The lines of a body, one by one, whatever its length."""
+    """The lines of a body of any length."""
     rest, number = b"", 1
     async for piece in request.stream():
         *whole, rest = (rest + piece).split(b"\n")
         number += len(whole)
         if len(rest) > _LONGEST_LINE:
-            raise problem(422, f"line {number}: may have at most {_LONGEST_LINE} bytes", f"line {number}")
+            raise http_error(422, f"line {number}: longer than {_LONGEST_LINE} bytes", f"line {number}")
         for line in whole:
             if text := _text_of(line):
                 yield text
@@ -187,7 +184,7 @@ async def _lines(request: Request) -> AsyncIterator[str]:
 
 
 def _text_of(line: bytes) -> str:
-    """What a line says: a JSON string, or the text as it is. Bytes that are no UTF-8 stay in it as what no URL has."""
+    """The content of a JSON string, or the line as it is. Invalid UTF-8 is kept as surrogates, which no URL has."""
     line = line.strip()
     if line[:1] == b'"':
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
@@ -195,41 +192,41 @@ def _text_of(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def _counted(answers: Sequence[Answered]) -> dict[str, int]:
+def _counted(answers: Sequence[SeedResult]) -> dict[str, int]:
     counts = {"accepted": 0, "known": 0, "refused": 0}
     for answer in answers:
         counts[answer.status] += 1
     return counts
 
 
-def _seeds_answer(counts: dict[str, int], answers: Sequence[Answered]) -> dict[str, Any]:
+def _seeds_answer(counts: dict[str, int], answers: Sequence[SeedResult]) -> dict[str, Any]:
     return {**counts, "results": [{**answer._asdict(), "meaning": answer.meaning} for answer in answers]}
 
 
 # --- limits ----------------------------------------------------------------------------------------------
 
 
-def _add_limits(app: FastAPI, parts: Dependencies) -> None:
-    @app.get("/url/limit", summary="The limits that URLs are held to", response_model=LimitsAnswer)
+def _add_limits(app: FastAPI, dependencies: Dependencies) -> None:
+    @app.get("/url/limit", summary="Current limits on URLs", response_model=LimitsAnswer)
     async def limits() -> Any:
-        return _limits_answer(limits_of(parts.operator.config), 0)
+        return _limits_answer(limits_of(dependencies.control.config), 0)
 
     @app.post(
         "/url/limit",
-        summary="Hold URLs to other limits",
+        summary="Set the limits on URLs",
         response_model=LimitsAnswer,
-        openapi_extra=described(NewLimits),
+        openapi_extra=body_schema(NewLimits),
     )
     async def change(request: Request) -> Any:
-        """At once, and for queued URLs too: those that a limit forbids become `excluded` when their turn comes, and
-        come back when it is lifted. Kept over restarts."""
+        """Takes effect at once and for queued URLs too: a URL beyond a limit becomes `excluded` when it would be
+        visited, and is requeued when the limit is lifted. Persists across restarts."""
         wanted = await read_body(request, NewLimits)
-        operator = parts.operator
-        domains = limits_of(operator.config).excluded_domains
+        control = dependencies.control
+        domains = limits_of(control.config).excluded_domains
         if wanted.excludedDomains is not None:
             domains = tuple(sorted(parse_domains(wanted.excludedDomains, "excludedDomains")))
         chosen = Limits(domains, wanted.depthLimit, wanted.urlLengthLimit)
-        return _limits_answer(chosen, await operator.set_limits(chosen))
+        return _limits_answer(chosen, await control.set_limits(chosen))
 
 
 def _limits_answer(limits: Limits, returned: int) -> dict[str, Any]:
@@ -244,121 +241,127 @@ def _limits_answer(limits: Limits, returned: int) -> dict[str, Any]:
 # --- hosts -----------------------------------------------------------------------------------------------
 
 
-def _add_hosts(app: FastAPI, parts: Dependencies) -> None:
-    @app.get("/hosts", summary="Hosts, a page at a time", response_model=HostsAnswer)
+def _add_hosts(app: FastAPI, dependencies: Dependencies) -> None:
+    @app.get("/hosts", summary="List hosts", response_model=HostsAnswer)
     async def hosts(
         sort: Literal["queued", "fetched", "excluded", "next", "host"] = "queued",
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
         most: Most = 100,
-        q: Annotated[str, Query(max_length=_MOST_PATH, description="part of the name")] = "",
+        q: Annotated[str, Query(max_length=_MOST_PATH, description="text that the host name contains")] = "",
     ) -> Any:
-        crawl = parts.crawl
-        found, total = await parts.questions.hosts(crawl.config, sort, offset, most, q.lower())
+        crawl = dependencies.crawl
+        found, total = await dependencies.queries.hosts(crawl.config, sort, offset, most, q.lower())
         for each in found:
-            each.update(_ordered_for(crawl.orders, HostKey(str(each["host"]))))
-        return _told({"hosts": found, "total": total, "next": offset + most if offset + most < total else None})
+            each.update(_overrides_for(crawl.overrides, HostKey(str(each["host"]))))
+        return _json({"hosts": found, "total": total, "next": offset + most if offset + most < total else None})
 
-    @app.get("/hosts/{host}", summary="Everything known of a host", response_model=HostAnswer)
+    @app.get("/hosts/{host}", summary="Details of a host", response_model=HostAnswer)
     async def host(host: HostName) -> dict[str, Any]:
-        return await _known_host(parts, _host(host))
+        return await _known_host(dependencies, _host(host))
 
     @app.post(
         "/hosts/{host}",
         summary="Pause, resume, delay or drop a host",
         response_model=SteeredHost,
-        openapi_extra=described(HostAction),
+        openapi_extra=body_schema(HostAction),
     )
     async def steer(host: HostName, request: Request) -> dict[str, Any]:
-        """`pause`: it is not contacted until it is resumed. `drop`: its URLs become excluded when their turn comes;
-        they come back when it is resumed. `delay`: at least so many seconds after each answer, never less than the
-        configuration says. All of it outlasts a restart of the service."""
+        """`pause`: the host is not contacted until it is resumed. `drop`: its URLs become excluded when they would be
+        visited, and are requeued when the host is resumed. `delay`: sets the minimum gap in seconds after each
+        response, not shorter than configured. All changes persist across restarts."""
         wanted = await read_body(request, HostAction)
         if wanted.action == "delay" and "seconds" not in wanted.model_fields_set:
-            raise problem(422, "seconds: is missing; null for what the configuration says", "seconds")
+            raise http_error(422, "seconds: missing; use null for the configured delay", "seconds")
         if wanted.action != "delay" and wanted.seconds is not None:
-            raise problem(422, f"seconds: goes with delay, not with {wanted.action}", "seconds")
+            raise http_error(422, f"seconds: only allowed with delay, not with {wanted.action}", "seconds")
         key = _host(host)
-        await _known_host(parts, key)
-        operator, returned = parts.operator, 0
+        await _known_host(dependencies, key)
+        control, returned = dependencies.control, 0
         match wanted.action:
             case "pause":
-                await operator.pause_host(key)
+                await control.pause_host(key)
             case "resume":
-                returned = await operator.resume_host(key)
+                returned = await control.resume_host(key)
             case "drop":
-                await operator.drop_host(key)
+                await control.drop_host(key)
             case "delay":
-                least = operator.least_delay(key)
+                least = control.min_delay(key)
                 if wanted.seconds is not None and wanted.seconds < least:
-                    told = f"seconds: the configuration asks for at least {least:g}, not {wanted.seconds:g}"
-                    raise problem(422, told, "seconds")
-                await operator.delay_host(key, wanted.seconds)
-        return {**await _known_host(parts, key), "returned": returned}
+                    text = f"seconds: {wanted.seconds:g} is less than the configured minimum of {least:g}"
+                    raise http_error(422, text, "seconds")
+                await control.delay_host(key, wanted.seconds)
+        return {**await _known_host(dependencies, key), "returned": returned}
 
 
-async def _known_host(parts: Dependencies, host: HostKey) -> dict[str, Any]:
-    found = await parts.questions.host(parts.crawl.config, host)
+async def _known_host(dependencies: Dependencies, host: HostKey) -> dict[str, Any]:
+    found = await dependencies.queries.host(dependencies.crawl.config, host)
     if found is None:
-        raise problem(404, f"no URL of {host} is known", "host")
-    return {**found, **_ordered_for(parts.crawl.orders, host)}
+        raise http_error(404, f"unknown host {host}", "host")
+    return {**found, **_overrides_for(dependencies.crawl.overrides, host)}
 
 
-def _ordered_for(orders: Overrides, host: HostKey) -> dict[str, object]:
-    delay = orders.delays.get(host)
-    return {"paused": host in orders.paused_hosts, "dropped": host in orders.dropped_hosts, "ordered_delay": delay}
+def _overrides_for(overrides: Overrides, host: HostKey) -> dict[str, object]:
+    delay = overrides.delays.get(host)
+    return {
+        "paused": host in overrides.paused_hosts,
+        "dropped": host in overrides.dropped_hosts,
+        "ordered_delay": delay,
+    }
 
 
 def _host(name: str) -> HostKey:
     found = read_host(name)
     if found is None:
-        raise problem(404, f"{shown(name)} is no name of a host", "host")
+        raise http_error(404, f"{quote(name)} is not a valid host name", "host")
     return found
 
 
 # --- pages -----------------------------------------------------------------------------------------------
 
 
-def _add_pages(app: FastAPI, parts: Dependencies) -> None:
-    @app.get("/pages", summary="Known pages, a window at a time", response_model=PagesAnswer)
+def _add_pages(app: FastAPI, dependencies: Dependencies) -> None:
+    @app.get("/pages", summary="List known pages", response_model=PagesAnswer)
     async def pages(
         state: StateWord | None = None,
         host: HostQuery = None,
-        q: Annotated[str | None, Query(max_length=2_000, description="part of the URL")] = None,
+        q: Annotated[str | None, Query(max_length=2_000, description="text that the URL contains")] = None,
         after: After = 0,
         most: Most = 100,
     ) -> Any:
         wanted = PageFilter(state=None if state is None else UrlState[state.upper()], host=host)
-        found = await parts.questions.pages(wanted, after, q or None, most)
-        return _told({"pages": [page_object(row) for row in found.items], "next": found.next})
+        found = await dependencies.queries.pages(wanted, after, q or None, most)
+        return _json({"pages": [page_object(row) for row in found.items], "next": found.next})
 
-    @app.get("/explain", summary="The whole story of a URL", response_model=dict[str, Any])
+    @app.get("/explain", summary="Explain the state of a URL", response_model=dict[str, Any])
     async def explain(url: Annotated[str, Query(min_length=1, max_length=10_000)]) -> Any:
         if not url.strip():
-            raise problem(422, f"url: there is no URL in {shown(url)}", "url")
-        return _told(await parts.questions.explain(parts.crawl.config, url.strip()))
+            raise http_error(422, f"url: no URL in {quote(url)}", "url")
+        return _json(await dependencies.queries.explain(dependencies.crawl.config, url.strip()))
 
 
 # --- dead letters ----------------------------------------------------------------------------------------
 
 
-def _add_dead(app: FastAPI, parts: Dependencies) -> None:
-    @app.get("/dead", summary="Dead letters, a window at a time", response_model=DeadAnswer)
+def _add_dead(app: FastAPI, dependencies: Dependencies) -> None:
+    @app.get("/dead", summary="List dead letters", response_model=DeadAnswer)
     async def dead(
         host: HostQuery = None,
         reason: Annotated[str | None, Query(max_length=100)] = None,
         after: After = 0,
         most: Most = 100,
     ) -> Any:
-        found = await parts.questions.dead(DeadFilter(host=host, reason=reason), after, most)
+        found = await dependencies.queries.dead(DeadFilter(host=host, reason=reason), after, most)
         return {"dead": [dead_object(letter) for letter in found.items], "next": found.next}
 
-    @app.post("/dead", summary="Requeue or drop dead letters", response_model=Done, openapi_extra=described(DeadAction))
+    @app.post(
+        "/dead", summary="Requeue or drop dead letters", response_model=Done, openapi_extra=body_schema(DeadAction)
+    )
     async def handle(request: Request) -> Any:
-        """All of them, or those of a host or a reason, or those that are named. `requeue`: a new start, no try used up;
-        `drop`: excluded for good."""
+        """All dead letters, those of a host or with a reason, or the listed URLs. `requeue`: visit them again, with all
+        their retries; `drop`: exclude them permanently."""
         wanted = await read_body(request, DeadAction)
         if wanted.urls is not None and (wanted.host is not None or wanted.reason is not None):
-            raise problem(422, "urls: are named one by one, so not together with host or reason", "urls")
+            raise http_error(422, "urls: cannot be combined with host or reason", "urls")
         chosen = DeadFilter(host=wanted.host, reason=wanted.reason)
-        action = parts.operator.requeue_dead if wanted.action == "requeue" else parts.operator.drop_dead
+        action = dependencies.control.requeue_dead if wanted.action == "requeue" else dependencies.control.drop_dead
         return {"done": await action(chosen, wanted.urls)}

@@ -1,6 +1,5 @@
-"""Bodies of requests as typed values, and what answers look like.
-
-Validation of requests: unknown and repeated parameters, and what is wrong with a value, in words.
+"""Models of request and response bodies, and validation: unknown or repeated parameters and invalid values are rejected
+with a readable message.
 """
 
 import json
@@ -15,62 +14,62 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from gossamer.observe.snapshot import StateOfCrawl
 
 LONGEST_VALUE: Final = 60
-"""Characters of a wrong value that are told again."""
+"""Characters of an invalid value that an error message quotes."""
 _MOST_TEXT: Final = 200
-_BRANCHES: Final = ("list[str]", "str")  # of a field that may be either, as pydantic calls them
+_BRANCHES: Final = ("list[str]", "str")  # pydantic's names for the alternatives of a union
 
-_WANTED: Final[Mapping[str, str]] = {
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_parsing_size": "must be a smaller whole number",
-    "int_from_float": "must be a whole number",
+_MESSAGES: Final[Mapping[str, str]] = {
+    "int_type": "must be an integer",
+    "int_parsing": "must be an integer",
+    "int_parsing_size": "must be a smaller integer",
+    "int_from_float": "must be an integer",
     "float_type": "must be a number",
     "finite_number": "must be a number",
-    "string_type": "must be a text",
+    "string_type": "must be a string",
     "list_type": "must be a list",
     "model_type": "must be an object",
     "greater_than_equal": "must be at least {ge:g}",
     "less_than_equal": "must be at most {le:g}",
     "literal_error": "must be {expected}",
-    "too_short": "must have at least {min_length}",
-    "too_long": "may have at most {max_length}",
-    "string_too_short": "must have at least {min_length} characters",
-    "string_too_long": "may have at most {max_length} characters",
+    "too_short": "length must be at least {min_length}",
+    "too_long": "length must be at most {max_length}",
+    "string_too_short": "length must be at least {min_length}",
+    "string_too_long": "length must be at most {max_length}",
 }
 
 
-def problem(status: int, error: str, field: str | None = None, retry: bool = False) -> HTTPException:
+def http_error(status: int, error: str, field: str | None = None, retry: bool = False) -> HTTPException:
     return HTTPException(status, {"error": error, "field": field}, {"Retry-After": "1"} if retry else None)
 
 
-def first_of(errors: Sequence[Mapping[str, Any]], skip: int = 0) -> tuple[str, str | None]:
-    """The first of a validation's errors in words, and the field that it is about. The first `skip` parts of a place
-    are not the caller's."""
+def describe_error(errors: Sequence[Mapping[str, Any]], skip: int = 0) -> tuple[str, str | None]:
+    """The first of pydantic's errors as text, and the field it concerns. The first `skip` elements of its location are
+    not part of the request."""
     first = errors[0]
     field = _field(first, skip)
-    wanted = _wanted(first)
+    message = _message(first)
     if first["type"] == "list_type" and any(e["type"] == "string_type" and _field(e, skip) == field for e in errors):
-        wanted = "must be a list or a text"
+        message = "must be a list or a string"
     if first["type"] == "missing":
-        said = "is missing"
+        text = "missing"
     elif first["type"] == "extra_forbidden":
-        said = "is not known here"
+        text = "unknown field"
     else:
-        said = f"{wanted}, not {shown(first['input'])}"
-    return f"{field or 'the body'}: {said}"[:_MOST_TEXT], field
+        text = f"{message}, not {quote(first['input'])}"
+    return f"{field or 'body'}: {text}"[:_MOST_TEXT], field
 
 
 def _field(error: Mapping[str, Any], skip: int) -> str | None:
     return ".".join(str(part) for part in error["loc"][skip:] if part not in _BRANCHES) or None
 
 
-def _wanted(error: Mapping[str, Any]) -> str:
-    pattern = _WANTED.get(error["type"])
+def _message(error: Mapping[str, Any]) -> str:
+    pattern = _MESSAGES.get(error["type"])
     return str(error["msg"]) if pattern is None else pattern.format(**error.get("ctx", {}))
 
 
-def shown(value: object) -> str:
-    """A value that was given, on one line: short ones as JSON has them, of long ones the beginning or the size."""
+def quote(value: object) -> str:
+    """A value of the request on one line: short values as JSON, long ones truncated, lists and objects by size."""
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
@@ -80,8 +79,8 @@ def shown(value: object) -> str:
 
 
 class StrictRoute(APIRoute):
-    """Refuses a parameter that it does not have, or that is given twice, with 422. Where there are none at all nothing
-    can be meant by one: scrapers and proxies add their own, and they are passed over."""
+    """Rejects unknown and repeated query parameters with 422. Routes without parameters ignore them, because scrapers
+    and proxies add their own."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -98,25 +97,26 @@ class StrictRoute(APIRoute):
 
 
 def _check(request: Request, known: set[str]) -> None:
-    met: set[str] = set()
+    given: set[str] = set()
     for name, value in request.query_params.multi_items():
         if name not in known:
-            has = ", ".join(sorted(known))
-            raise problem(422, f"{shown(name)} is no parameter of {request.url.path}; there are {has}", name[:100])
-        if name in met:
-            raise problem(422, f"{name}: given twice, again as {shown(value)}", name)
-        met.add(name)
+            names = ", ".join(sorted(known))
+            text = f"unknown parameter {quote(name)} of {request.url.path}; known parameters are {names}"
+            raise http_error(422, text, name[:100])
+        if name in given:
+            raise http_error(422, f"{name}: given more than once, the second time as {quote(value)}", name)
+        given.add(name)
 
 
 M = TypeVar("M", bound=BaseModel)
 
 MOST_URLS = 100_000
-_DECODER = msgspec.json.Decoder(float_hook=float)  # a number that is too large is JSON, and its field can be named
+_DECODER = msgspec.json.Decoder(float_hook=float)  # accepts numbers of any size; validation can then name the field
 _MOST_DEPTH = 1_000_000
 
 
 def _whole(value: object) -> object:
-    """20.0 is a whole number to JSON, and to us."""
+    """Accept 20.0 as an integer, as JSON does."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -124,7 +124,7 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 class Body(BaseModel):
-    """A request's: nothing is guessed, nothing is passed over."""
+    """A request body: no type conversion, no unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -134,7 +134,7 @@ _SOME_URL = r"^[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f\s,][^\x00-\x1f\x7f]*$"
 
 
 class Seeds(Body):
-    # The patterns are for whoever reads the description: a hundred thousand URLs are checked in `routes`, at once.
+    # The patterns only document the format; `routes` checks the URLs, which is faster for a hundred thousand of them.
     urls: (
         Annotated[
             list[Annotated[str, WithJsonSchema({"type": "string", "pattern": _ONE_LINE})]],
@@ -146,7 +146,7 @@ class Seeds(Body):
 
 class NewLimits(Body):
     excludedDomains: list[Annotated[str, WithJsonSchema({"type": "string", "format": "domain"})]] | None = Field(
-        default=None, max_length=100_000, description="with all names below them; if absent they stay as they are"
+        default=None, max_length=100_000, description="including their subdomains; unchanged if absent"
     )
     depthLimit: Whole = Field(ge=0, le=_MOST_DEPTH, description="links followed from a seed")
     urlLengthLimit: Whole = Field(ge=16, le=65_536, description="bytes of a URL in its canonical form")
@@ -156,7 +156,7 @@ class HostAction(Body):
     action: Literal["pause", "resume", "delay", "drop"]
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="with `delay` only: the least gap after an answer; null for what the configuration says",
+        description="with `delay` only: the minimum gap after a response; null for the configured one",
     )
 
     model_config = ConfigDict(
@@ -170,10 +170,10 @@ class HostAction(Body):
 
 class DeadAction(Body):
     action: Literal["requeue", "drop"]
-    host: str | None = Field(default=None, description="only those of this host")
-    reason: str | None = Field(default=None, description="only those that died of this")
+    host: str | None = Field(default=None, description="only dead letters of this host")
+    reason: str | None = Field(default=None, description="only dead letters with this reason")
     urls: list[str] | None = Field(
-        default=None, max_length=10_000, description="only these; not together with `host` or `reason`"
+        default=None, max_length=10_000, description="only these URLs; cannot be combined with `host` or `reason`"
     )
 
     model_config = ConfigDict(
@@ -190,39 +190,38 @@ class CrawlAction(Body):
     action: Literal["pause", "resume", "stop"]
 
 
-# --- answers ---------------------------------------------------------------------------------------------
+# --- responses -------------------------------------------------------------------------------------------
 
 
 class Problem(BaseModel):
     error: str
-    field: str | None = Field(default=None, description="the part of the request that is wrong")
+    field: str | None = Field(default=None, description="the invalid part of the request")
 
 
 class SeedAnswer(BaseModel):
     given: str
     status: Literal["accepted", "known", "refused"]
-    url: str | None = Field(description="its canonical form")
-    reason: str | None = Field(description="why it is refused")
-    meaning: str | None = Field(description="the same in words")
+    url: str | None = Field(description="canonical form")
+    reason: str | None = Field(description="reason of the refusal")
+    meaning: str | None = Field(description="the reason as readable text")
 
 
 class SeedsAnswer(BaseModel):
     accepted: int
     known: int
     refused: int
-    results: list[SeedAnswer] = Field(description="one for each URL, in order; of a stream only the first refusals")
+    results: list[SeedAnswer] = Field(description="one per URL, in order; for a stream, the first refusals only")
 
 
 class LimitsAnswer(BaseModel):
     excludedDomains: list[str]
     depthLimit: int
     urlLengthLimit: int
-    returned: int = Field(default=0, description="URLs that are queued again because a limit was lifted")
+    returned: int = Field(default=0, description="URLs requeued because a limit was lifted")
 
 
 class HostAnswer(BaseModel):
-    """As `gossamer hosts --json` has it. Moments are ISO 8601 in UTC, durations are
-    seconds."""
+    """As in `gossamer hosts --json`. Dates are ISO 8601 in UTC, durations are in seconds."""
 
     host: str
     domain: str
@@ -232,41 +231,41 @@ class HostAnswer(BaseModel):
     stored: int
     known: int
     address: str | None
-    delay: float = Field(description="the usual gap after an answer")
+    delay: float = Field(description="usual gap after a response")
     next_contact: str | None
-    wait: float = Field(description="until it may be contacted")
+    wait: float = Field(description="time until it may be contacted")
     rest_reason: str | None
     last_took: float
     trouble: str | None
     excluded: dict[str, int] = Field(description="by reason")
-    cuts: list[dict[str, str]] = Field(description="what was cut as a trap")
-    paused: bool = Field(description="it is not contacted until it is resumed")
-    dropped: bool = Field(description="its URLs become excluded when their turn comes")
-    ordered_delay: float | None = Field(description="the least gap after an answer, as it was ordered")
+    cuts: list[dict[str, str]] = Field(description="parts of the site excluded as traps")
+    paused: bool = Field(description="not contacted until it is resumed")
+    dropped: bool = Field(description="its URLs become excluded when they would be visited")
+    ordered_delay: float | None = Field(description="minimum gap after a response set through the API")
 
 
 class SteeredHost(HostAnswer):
-    returned: int = Field(description="URLs that are queued again because the host was resumed")
+    returned: int = Field(description="URLs requeued because the host was resumed")
 
 
 class HostsAnswer(BaseModel):
     hosts: list[HostAnswer]
     total: int
-    next: int | None = Field(description="the offset of the next page")
+    next: int | None = Field(description="offset of the next page of the list")
 
 
 class PagesAnswer(BaseModel):
-    pages: list[dict[str, Any]] = Field(description="as `gossamer pages --json` has them")
-    next: int | None = Field(description="what to give as `after`; a window may be empty and yet not the last")
+    pages: list[dict[str, Any]] = Field(description="as in `gossamer pages --json`")
+    next: int | None = Field(description="value of `after` for the next window; a window may be empty and not the last")
 
 
 class DeadAnswer(BaseModel):
-    dead: list[dict[str, Any]] = Field(description="as `gossamer dead --json` has them")
+    dead: list[dict[str, Any]] = Field(description="as in `gossamer dead --json`")
     next: int | None
 
 
 class Done(BaseModel):
-    done: int = Field(description="how many URLs were moved")
+    done: int = Field(description="number of changed URLs")
 
 
 class CrawlAnswer(BaseModel):
@@ -274,7 +273,7 @@ class CrawlAnswer(BaseModel):
 
 
 class StatusAnswer(BaseModel):
-    """The object of `gossamer crawl --json`, and figures of the moment; there are more than are named here."""
+    """The object of `gossamer crawl --json` with current values; it has more fields than are listed here."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -290,15 +289,15 @@ class StatusAnswer(BaseModel):
     dead: int
     hosts: int
     seconds: float
-    cpu_seconds: float = Field(description="of the crawl's process, this run")
-    max_rss_bytes: int = Field(description="of the crawl's process")
+    cpu_seconds: float = Field(description="of the crawl process, this run")
+    max_rss_bytes: int = Field(description="of the crawl process")
     front: dict[str, float] | None = Field(
         default=None,
-        description="the same of the process that has the connections: `cpu_seconds`, `rss_bytes`, `max_rss_bytes`",
+        description="`cpu_seconds`, `rss_bytes` and `max_rss_bytes` of the process that holds the connections",
     )
-    politeness_violations: int = Field(description="by our own audit; must be 0")
+    politeness_violations: int = Field(description="found by the independent audit; must be 0")
     finished: bool
-    at: str = Field(description="when this was so: ISO 8601, UTC")
+    at: str = Field(description="time of the snapshot: ISO 8601, UTC")
     state: StateOfCrawl
     in_flight: int
     hosts_ready: int
@@ -311,29 +310,29 @@ class Health(BaseModel):
 
 
 def type_of(request: Request) -> str:
-    """The type of the body, without its parameters."""
+    """The media type of the body, without its parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def read_body(request: Request, kind: type[M]) -> M:
-    """The body as a value. Raises HTTPException: 415 for one that is not called JSON, as a form of another site in a
-    browser would send it; 400 for what is no JSON, 422 naming the field that cannot be."""
+    """The validated body. Raises HTTPException: 415 if its type is not JSON (a cross-site form in a browser cannot send
+    that type), 400 if it is not valid JSON, 422 with the name of an invalid field."""
     if type_of(request) != "application/json":
-        raise problem(415, f"the body must be application/json, not {shown(type_of(request))}")
+        raise http_error(415, f"the body must be application/json, not {quote(type_of(request))}")
     raw = await request.body()
     try:
         found = _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise problem(400, f"the body is no JSON: {said[:200]}") from None
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise http_error(400, f"the body is not valid JSON: {reason[:200]}") from None
     try:
         return kind.model_validate(found)
     except ValidationError as error:
-        raise problem(422, *first_of(error.errors(include_url=False))) from None
+        raise http_error(422, *describe_error(error.errors(include_url=False))) from None
 
 
-def described(kind: type[BaseModel], *more: str) -> dict[str, Any]:
-    """What OpenAPI is told of a body that `read_body` reads; `more` are other types that are taken as well."""
+def body_schema(kind: type[BaseModel], *more: str) -> dict[str, Any]:
+    """The OpenAPI description of a body that `read_body` reads; `more` are other accepted media types."""
     content: dict[str, Any] = {"application/json": {"schema": kind.model_json_schema()}}
     content.update({each: {"schema": {"type": "string"}} for each in more})
     return {"requestBody": {"required": True, "content": content}}

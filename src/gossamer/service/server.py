@@ -1,4 +1,4 @@
-"""The service: a crawl, the application that steers it beside it, and the front, a process that callers reach."""
+"""Starts the service: the front process with the HTTP server, and the crawl with the application that controls it."""
 
 import asyncio
 import gc
@@ -22,12 +22,12 @@ from gossamer.errors import UsageError
 from gossamer.ipc import Link
 from gossamer.observe.log import EventLog
 from gossamer.seed.lists import Seed
-from gossamer.service.access import App, Policy, names_for, token_in
+from gossamer.service.access import App, Policy, allowed_names, token_in
 from gossamer.service.app import make_app
 from gossamer.service.bridge import CrawlBridge, LiveCrawl
 from gossamer.service.control import Control, Unavailable
 from gossamer.service.event_stream import EventStream
-from gossamer.service.front_process import end_of, forked
+from gossamer.service.front_process import fork_front, stop_front
 from gossamer.service.history import LiveProbes
 from gossamer.service.http_server import listen
 from gossamer.service.metrics import Metrics
@@ -36,13 +36,13 @@ from gossamer.service.queries import ReadQueries
 from gossamer.service.routes import Dependencies
 
 COMMIT_PATIENCE = 3.0
-"""Seconds that a caller waits for a commit before the answer is 503."""
+"""Seconds that a request waits for a commit before it is answered 503."""
 STORE_PATIENCE = 3600.0
-"""Seconds for which a failing store (or a full disk) is retried before the crawl gives up."""
+"""Seconds for which a failing store (or a full disk) is retried before the crawl stops."""
 REQUEST_TIMEOUT = 30.0
-"""Seconds until a request is answered."""
+"""Time limit of a request, in seconds."""
 MAX_REQUESTS = 5000.0
-"""Requests per second, of all callers together."""
+"""Requests per second from all clients together."""
 
 
 def serve(
@@ -53,21 +53,21 @@ def serve(
     on_ready: Callable[[str, Path], None],
     reread: Callable[[], Config],
 ) -> int:
-    """Run a crawl and its service until it is told to stop. Returns the exit status. Raises GossamerError.
+    """Run a crawl and its service until it is stopped. Returns the exit status. Raises GossamerError.
 
-    `on_ready` is told the address and where the token is. `reread` gives the configuration as it stands now; on SIGHUP
-    the rules of entry are taken from it.
+    `on_ready` receives the address and the crawl directory. On SIGHUP, `reread` returns the current configuration, from
+    which the rules are taken.
     """
     listening = listen(config.service.host, config.service.port)
-    parts = Dependencies()
-    app = make_app(parts)  # once, for both processes
-    front, end = forked(listening, app, parts)
+    dependencies = Dependencies()
+    app = make_app(dependencies)  # once, for both processes
+    front, end = fork_front(listening, app, dependencies)
     try:
         address = listening.getsockname()
-        listening.close()  # the front has it
-        return uvloop.run(_serve(config, seeds, add_seeds, app, parts, address, end, on_ready, reread))
+        listening.close()  # the front process has its own copy
+        return uvloop.run(_serve(config, seeds, add_seeds, app, dependencies, address, end, on_ready, reread))
     finally:
-        end_of(front, end)
+        stop_front(front, end)
 
 
 async def _serve(
@@ -75,26 +75,26 @@ async def _serve(
     seeds: list[Seed],
     add_seeds: bool,
     app: App,
-    parts: Dependencies,
+    dependencies: Dependencies,
     address: tuple[Any, ...],
     end: socket.socket,
     on_ready: Callable[[str, Path], None],
     reread: Callable[[], Config],
 ) -> int:
-    orders = orders_in(Path(config.dir))
-    feed = EventStream()
-    async with session(orders.applied_to(config), seeds, add_seeds, feed, may_be_empty=True) as opened:
+    overrides = read_overrides(Path(config.dir))
+    stream = EventStream()
+    async with session(overrides.applied_to(config), seeds, add_seeds, stream, may_be_empty=True) as opened:
         link = await Link.connect(end.dup())
-        return await _run(opened, config, orders, feed, app, parts, address, link, on_ready, reread)
+        return await _run(opened, config, overrides, stream, app, dependencies, address, link, on_ready, reread)
 
 
 async def _run(
     opened: Session,
     config: Config,
-    orders: Overrides,
-    feed: EventStream,
+    overrides: Overrides,
+    stream: EventStream,
     app: App,
-    parts: Dependencies,
+    dependencies: Dependencies,
     address: tuple[Any, ...],
     link: Link,
     on_ready: Callable[[str, Path], None],
@@ -106,34 +106,34 @@ async def _run(
     crawl.engine.keep_open = True
     crawl.store.patience, crawl.store.outlasts_full_disk = STORE_PATIENCE, True
     policy = policy_for(config.service, token_in(crawl.directory.token))
-    operator = Control(opened, config, orders, patience=COMMIT_PATIENCE)
-    feed.open(crawl.engine.events, opened.watch.snapshot, lambda: crawl.store.commits, sights_of(opened, config))
-    feed.update(opened.watch.snapshot())
-    questions = ReadQueries(crawl.directory.path, crawl.clock)
+    control = Control(opened, config, overrides, patience=COMMIT_PATIENCE)
+    stream.open(crawl.engine.events, opened.watch.snapshot, lambda: crawl.store.commits, make_probes(opened, config))
+    stream.update(opened.watch.snapshot())
+    queries = ReadQueries(crawl.directory.path, crawl.clock)
     loop = asyncio.get_running_loop()
     interrupts = Interrupts(crawl)
 
     def stop_soon() -> None:
-        loop.call_soon(interrupts.received)  # whoever orders it is answered first
+        loop.call_soon(interrupts.received)  # after the response has been sent
 
-    live = LiveCrawl(operator, feed, crawl.engine)
-    parts.crawl, parts.operator, parts.feed, parts.stop = live, operator, feed, stop_soon
-    parts.questions, parts.metrics = questions, Metrics(lambda: feed.latest)
-    beside = CrawlBridge(app, live, link)
+    live = LiveCrawl(control, stream, crawl.engine)
+    dependencies.crawl, dependencies.control, dependencies.stream, dependencies.stop = live, control, stream, stop_soon
+    dependencies.queries, dependencies.metrics = queries, Metrics(lambda: stream.latest)
+    bridge = CrawlBridge(app, live, link)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupts.received)
-    changes: set[asyncio.Task[None]] = set()  # the loop alone would forget them
+    reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
-    def hung_up() -> None:
-        changes.add(task := loop.create_task(_take_again(operator, reread, opened.log)))
-        task.add_done_callback(changes.discard)
+    def on_hangup() -> None:
+        reloads.add(task := loop.create_task(_reload(control, reread, opened.log)))
+        task.add_done_callback(reloads.discard)
 
-    loop.add_signal_handler(signal.SIGHUP, hung_up)
-    ready = asyncio.create_task(beside.ready.wait())
+    loop.add_signal_handler(signal.SIGHUP, on_hangup)
+    ready = asyncio.create_task(bridge.ready.wait())
     try:
         running = asyncio.create_task(crawl.engine.run())
         interrupts.running = running
-        serving = asyncio.create_task(beside.serve(policy))
+        serving = asyncio.create_task(bridge.serve(policy))
         await asyncio.wait([ready, serving], return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
             where = f"http://{'[' + address[0] + ']' if ':' in address[0] else address[0]}:{address[1]}/"
@@ -143,8 +143,8 @@ async def _run(
         is_lost = serving.done() and not running.done()
         if is_lost:
             opened.log.event("service.lost")
-        feed.close()
-        beside.close()
+        stream.close()
+        bridge.close()
         if not running.done():
             crawl.engine.stop()
         await serving
@@ -156,26 +156,26 @@ async def _run(
         opened.log.event("service.ended")
     finally:
         ready.cancel()
-        questions.close()
+        queries.close()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
     return 1 if is_lost else 0
 
 
-async def _take_again(operator: Control, reread: Callable[[], Config], log: EventLog) -> None:
-    """SIGHUP. A configuration that cannot be used changes nothing; the log says why."""
+async def _reload(control: Control, reread: Callable[[], Config], log: EventLog) -> None:
+    """Handle SIGHUP. An invalid configuration changes nothing, and the reason is logged."""
     try:
-        await operator.take(reread())
+        await control.reload(reread())
     except UsageError as error:
         log.event("rules.refused", error=str(error))
     except Unavailable:
-        log.event("rules.refused", error="the store is not available")
+        log.event("rules.refused", error="the store is unavailable")
     else:
         log.event("rules.changed")
 
 
-def sights_of(opened: Session, config: Config) -> LiveProbes:
-    """What those who watch are shown of a crawl besides its figures."""
+def make_probes(opened: Session, config: Config) -> LiveProbes:
+    """Probes for the details that `/events` sends in addition to the snapshot."""
     frontier = config.frontier
     return LiveProbes(
         rests=opened.crawl.frontier.politeness_heap.histogram,
@@ -183,8 +183,8 @@ def sights_of(opened: Session, config: Config) -> LiveProbes:
     )
 
 
-def orders_in(directory: Path) -> Overrides:
-    """What was ordered the last time; nothing in a directory without a crawl."""
+def read_overrides(directory: Path) -> Overrides:
+    """The overrides stored with the crawl; none in a directory without a crawl."""
     if not holds_crawl(directory):
         return Overrides()
     with closing(open_part(directory)) as reader:
@@ -195,7 +195,7 @@ def policy_for(section: ServiceSection, token: str) -> Policy:
     on_loopback = is_loopback(section.host)
     return Policy(
         token=token,
-        names=names_for(section.host, section.names, on_loopback),
+        names=allowed_names(section.host, section.names, on_loopback),
         on_loopback=on_loopback,
         max_body_bytes=section.max_body_bytes,
         request_timeout=REQUEST_TIMEOUT,
@@ -204,7 +204,7 @@ def policy_for(section: ServiceSection, token: str) -> Policy:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what is bound there. A name other than localhost may be anything."""
+    """Whether a socket bound to `host` is reachable only from this machine. Of names, only localhost counts as such."""
     if host == "localhost":
         return True
     try:

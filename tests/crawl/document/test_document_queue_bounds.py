@@ -208,7 +208,7 @@ def test_the_store_is_asked_who_owns_a_long_body_that_may_be_known() -> None:
     known = long_document()
 
     async def read(queue: QueueRig) -> None:
-        owners[queue.reader.open(known).digest] = 77
+        owners[queue.reader.decode(known).digest] = 77
         await queue.read_all(known)
 
     owners: dict[bytes, int] = {}
@@ -240,7 +240,7 @@ def test_a_bug_while_a_long_body_is_processed_ends_the_queue() -> None:
         async def fail(*_: object) -> None:
             raise Broken
 
-        queue.reader.open_in_slices = fail  # type: ignore[method-assign,assignment]
+        queue.reader.decode_in_slices = fail  # type: ignore[method-assign,assignment]
         await queue.read_all(long_document())
 
     queue = on_queue(read)

@@ -227,7 +227,9 @@ def test_a_sitemap_of_another_host_is_believed_only_if_robots_txt_names_it(path:
         await stage.store.until_committed()
         assert stage.one("SELECT count(*) FROM hints") == (0,)
 
-        stage.sitemaps.named(visit._replace(host=other), Origin("http://other.test"), ["http://h.test/map.xml"])
+        stage.sitemaps.on_robots_lines(
+            visit._replace(host=other), Origin("http://other.test"), ["http://h.test/map.xml"]
+        )
         await stage.store.until_committed()
         settle(stage, visit, await stage.sitemaps.read(opened(visit, body)))
 
@@ -243,7 +245,7 @@ def test_what_an_index_lists_is_vouched_for_by_whoever_names_the_index(path: Pat
 
     async def job() -> None:
         visit = stage.visit()
-        stage.sitemaps.named(visit, Origin("http://h.test"), [MAP])
+        stage.sitemaps.on_robots_lines(visit, Origin("http://h.test"), [MAP])
         await stage.store.until_committed()
         index = b"<sitemapindex><sitemap><loc>/deeper/a.xml.gz</loc></sitemap></sitemapindex>"
         settle(stage, visit, await stage.sitemaps.read(opened(visit, index)))

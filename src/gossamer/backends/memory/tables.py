@@ -2,6 +2,7 @@
 
 from itertools import count
 
+from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
 from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
 
 _numbers = count(1)
@@ -25,6 +26,10 @@ class MemoryTables:
     def open_reader(self) -> SqliteDatabase:
         """A connection that reads only. Raises StoreFailed."""
         return open_reader(self.name)
+
+    def open_crawl_reader(self) -> SqliteCrawlReader:
+        """A connection for reports. Raises StoreFailed."""
+        return SqliteCrawlReader(open_reader(self.name).connection)
 
     def close(self) -> None:
         """Drop the tables, once all other connections are closed."""

@@ -133,22 +133,6 @@ class SqliteDatabase:
         self.connection.close()
 
 
-class SqliteTables:
-    """`Tables` in one file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def open_writer(self) -> SqliteDatabase:
-        return open_writer(self.path)
-
-    def open_reader(self) -> SqliteDatabase:
-        return open_reader(self.path)
-
-    def close(self) -> None:
-        """Nothing to give back: the tables are in their file."""
-
-
 def open_writer(path: Place) -> SqliteDatabase:
     """The connection that writes. Creates the database or migrates it. Raises NotThisCrawl, StoreFailed."""
     return SqliteDatabase(open_for_writing(path), path)

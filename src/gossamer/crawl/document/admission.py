@@ -1,4 +1,4 @@
-"""Letting URLs in: resolve, have we met it, may it enter? Hot: benchmarks/bench_crawl.py."""
+"""Admission of URLs: canonical form, URL-seen test, scope rules. Hot: benchmarks/bench_crawl.py."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,23 +17,23 @@ from gossamer.model.units import Fingerprint, HostKey, Url
 from gossamer.seen.tiers import SeenStatistics, SeenTest, fingerprint, fingerprints
 
 TOO_LONG = "url_too_long"
-_LINK = Via.LINK  # to look a member up costs as much as a call
+_LINK = Via.LINK  # looking up a member costs as much as a call
 
 
 class TrapObserver(Protocol):
-    """Whoever looks for traps among the links of pages (`crawl.trap_accounts`)."""
+    """Looks for traps among the links of pages (`crawl.trap_accounts`)."""
 
     def looked(self, visit: Visit, urls: list[Url], hosts: list[HostKey], fresh: list[int]) -> None:
-        """All links of a page, and which of them nobody knew."""
+        """All links of a page; `fresh` has the indexes of those that are new."""
         ...
 
     def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
-        """A link did not enter."""
+        """A link of the page was refused."""
         ...
 
 
 class Admission:
-    """The only way into the task table. The seen test comes before the rules: most links of a page are known."""
+    """The only way into the task table. The URL-seen test comes before the rules, because most links are known."""
 
     def __init__(
         self,
@@ -52,9 +52,9 @@ class Admission:
         self._resolver = resolver
         self._seen = seen
         self._key = key
-        self._identities = identities or Identities(IdentityRules())  # what makes two URLs the same
+        self._identities = identities or Identities(IdentityRules())  # which URLs are the same
         self._trap_observer = trap_observer
-        self.admits: Callable[[Url, Url], bool] | None = None  # of hooks: whether a page may bring a URL in
+        self.admits: Callable[[Url, Url], bool] | None = None  # of hooks: whether a link of a page is admitted
 
     def seen_statistics(self) -> SeenStatistics:
         return self._seen.statistics()
@@ -63,7 +63,7 @@ class Admission:
         return self.file_rules if task.sitemap else self.rules
 
     def change_rules(self, rules: EntryRules) -> None:
-        """Other rules from now on, for queued URLs too. What the old ones refused is asked about again."""
+        """Use other rules from now on, for queued URLs too. URLs that the old rules refused are checked again."""
         self.rules = rules
         self.file_rules = rules.for_sitemaps()
         self._seen.forget_recent()
@@ -71,8 +71,8 @@ class Admission:
     def links(
         self, visit: Visit, content: PageContent, excluded: Counter[str], every: list[Url] | None = None
     ) -> tuple[list[Candidate], PageLinks | None]:
-        """The links of a page that are new to us and may enter, and all its links. Refusals are counted by reason, and
-        `every` target is listed if asked for, as `targets` does."""
+        """The candidates among the links of a page, and all its links. Refusals are counted in `excluded` by reason;
+        all targets are added to `every`, if given."""
         task = visit.task
         own_url, depth = task.url, task.depth + 1
         page = parse_canonical(own_url, visit.host)
@@ -93,12 +93,12 @@ class Admission:
         prints = fingerprints(texts, self._key)
         links = self._page_links(visit, prints, hosts, folded=texts is not urls)
         if self.rules.max_depth is not None and depth > self.rules.max_depth:
-            # Before the seen test: a URL met too deep must not be taken for seen when a shorter way is found.
+            # Before the URL-seen test: a URL found too deep must not count as seen when a shorter path leads to it.
             if urls:
                 excluded["depth_limit"] += len(urls)
             return [], links
-        _, new, ask = self._seen.classify(prints)
-        fresh = sorted(new + ask) if new and ask else new or ask
+        _, new, unsure = self._seen.classify(prints)
+        fresh = sorted(new + unsure) if new and unsure else new or unsure
         if self._trap_observer is not None:
             self._trap_observer.looked(visit, urls, hosts, fresh)
         if not fresh:
@@ -120,7 +120,7 @@ class Admission:
         return entering, links
 
     def canonical_elsewhere(self, url: Url, page: PageContent) -> Url | None:
-        """The address that a page says it should have, if that is another than its own."""
+        """The canonical URL that a page declares, if it differs from its own."""
         if page.canonical is None or page.canonical == url:
             return None
         base = self._canonicaliser.canonicalise(page.base, url) if page.base else None
@@ -142,8 +142,8 @@ class Admission:
         sitemap: int = 0,
         rules: EntryRules | None = None,
     ) -> tuple[list[Fingerprint], list[Candidate]]:
-        """URLs from a list: the fingerprint of each, and those that are new to us and may enter, by the rules for
-        pages or by others. Refusals are counted by reason."""
+        """The fingerprints of the URLs of a list, and the candidates among them. Without `rules` those for pages apply.
+        Refusals are counted in `excluded` by reason."""
         rules = rules or self.rules
         hosts = [target.host for target in targets]
         prints = fingerprints(self._identities.identities_of([target.url for target in targets], hosts), self._key)
@@ -162,7 +162,7 @@ class Admission:
         return prints, entering
 
     def admit_foreign(self, found: Sequence[OutboxUrl], excluded: Counter[str]) -> list[Candidate]:
-        """What other parts of the crawl have found for this one: what is new and may enter by our rules too."""
+        """The candidates among URLs that other workers have found for this one, by our own rules."""
         targets = [(o, self._canonicaliser.canonicalise(o.url)) for o in found]
         known = [(o, target.host) for o, target in targets if isinstance(target, Canonical)]
         prints = fingerprints(
@@ -182,7 +182,8 @@ class Admission:
         return entering
 
     def too_long(self, visit: Visit, content: PageContent) -> tuple[LongLink, ...]:
-        """The first links of a page that were too long to enter. For pages that have some: all is resolved again."""
+        """The first links of a page that were refused because of their length. Resolves all links again; only for pages
+        with such links."""
         found = list(content.first_long)
         base: Url = visit.task.url
         if content.base is not None and isinstance(
@@ -198,7 +199,7 @@ class Admission:
         return tuple(found)
 
     def targets(self, visit: Visit, content: PageContent) -> list[Url]:
-        """Everything that a page links to, whether it may enter or not."""
+        """All targets of the links of a page, admitted or not."""
         page = parse_canonical(visit.task.url, visit.host)
         found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
         return list(found.links)
@@ -206,32 +207,32 @@ class Admission:
     def _page_links(
         self, visit: Visit, prints: list[Fingerprint], hosts: list[HostKey], *, folded: bool = False
     ) -> PageLinks | None:
-        """Every target once, the page itself not among them. `folded`: two URLs may be the same."""
+        """Every target once, without the page itself. `folded`: two URLs may have one identity."""
         own = visit.task.fingerprint
-        if folded or own in prints:  # seldom: two spellings of one target, or a link to itself
+        if folded or own in prints:  # rare: two spellings of one target, or a link to itself
             targets = {fp: host for fp, host in zip(prints, hosts, strict=True) if fp != own}
             prints, hosts = list(targets), list(targets.values())
         return PageLinks(visit.task.url_id, visit.domain_id, prints, hosts) if prints else None
 
     def redirect_link(self, visit: Visit, target: Candidate | Canonical) -> PageLinks | None:
-        """A redirect as a link: what leads to the old address leads to the new one."""
+        """A redirect as a link, so that links to the old URL count for the new one."""
         fp = target.fingerprint if isinstance(target, Candidate) else self.fingerprint_of(target.url, target.host)
         return self._page_links(visit, [fp], [target.host])
 
     def redirect(self, task: Task, location: str) -> Candidate | Refusal | Canonical:
-        """The target of a redirect: a candidate, a refusal, or (it is known already) only its canonical form."""
+        """The target of a redirect: a candidate, a refusal, or only its canonical form if it is known already."""
         target = self._canonicaliser.canonicalise(location, task.url)
         if isinstance(target, Refusal):
             return target
         reason = self.rules_of(task).may_enter(target.url, target.host, task.depth)
         if reason is not None:
             return Refusal(reason, target.url)
-        # A redirect adds no depth: the target stands where its source stood.
+        # A redirect adds no depth: the target has that of its source.
         new = self._one(target, task.depth, task.hops + 1, Via.REDIRECT, task.url_id)
         return target if new is None else new._replace(sitemap=task.sitemap)
 
     def seed(self, url: Url, host: HostKey) -> Candidate:
-        """A seed always enters, if only to be refused on the record; the store knows whether it is new."""
+        """A seed is always admitted, even if its visit will be excluded; the store knows whether it is new."""
         fp = self.fingerprint_of(url, host)
         self._seen.add_known([fp])
         return Candidate(url, host, fp, 0, 0, Via.SEED, 0)

@@ -1,4 +1,4 @@
-"""Reading one document: what is in it, do we have it, what does it link to? Hot: benchmarks/bench_crawl.py."""
+"""Processing one document: decode, compare, extract links, build the settlement. Hot: benchmarks/bench_crawl.py."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ from gossamer.model.units import Url
 from gossamer.recrawl.planner import NEVER, RecrawlPlanner
 
 TOO_LONG_TO_READ = "parse_limit"
-# Looking a member up costs as much as a call, and these are asked for with every page.
+# Looking up a member costs as much as a call, and these are used for every page.
 _STORED, _DUPLICATE, _EXCLUDED = UrlState.STORED, UrlState.DUPLICATE, UrlState.EXCLUDED
 
 
 class DecodedDocument(NamedTuple):
-    """A document without its codings, and the digest of what is in it."""
+    """A document without its content codings, and the digest of its body."""
 
     document: Document
     payload: Payload
@@ -41,7 +41,7 @@ class DecodedDocument(NamedTuple):
 
 
 class CaptureEncoder(Protocol):
-    """Makes a capture of a response and the digest of its body as received; with what it links to, if that is kept."""
+    """Makes a capture of a response. The digest is that of the body as received; `outlinks` are archived, if given."""
 
     def __call__(
         self, response: Response, payload_digest: bytes, outlinks: Sequence[Url] | None = None, /
@@ -49,7 +49,7 @@ class CaptureEncoder(Protocol):
 
 
 def without_records(response: Response, payload_digest: bytes, outlinks: Sequence[Url] | None = None) -> Capture:
-    """A capture whose records are built when it is written."""
+    """A capture whose WARC records are built when it is written."""
     return Capture(response, payload_digest)
 
 
@@ -73,7 +73,7 @@ class DuplicateTests:
 
 
 class DocumentProcessor:
-    """Opens, compares and reads documents. Everything but `large` ones fits on the event loop."""
+    """Decodes, compares and parses documents. All but large ones are quick enough for the event loop."""
 
     def __init__(
         self,
@@ -98,30 +98,30 @@ class DocumentProcessor:
         self._hosts = hosts or HostSettingsTable()
         self._planner = planner
 
-    def open(self, document: Document) -> DecodedDocument:
+    def decode(self, document: Document) -> DecodedDocument:
         found = payload(document.response, self._settings.max_body_bytes)
         return DecodedDocument(document, found, payload_digest(found.body))
 
-    async def open_in_slices(self, document: Document, clock: Clock) -> DecodedDocument:
-        """The same, letting the event loop work in between, for bodies that take long."""
+    async def decode_in_slices(self, document: Document, clock: Clock) -> DecodedDocument:
+        """The same for bodies that take long, in slices that yield to the event loop."""
         found = await payload_in_slices(document.response, clock, self._settings.max_body_bytes)
         return DecodedDocument(document, found, payload_digest(found.body))
 
-    def owner_of(self, opened: DecodedDocument) -> Known[int] | Unknown:
-        """The URL whose document this is already, as far as memory knows."""
-        return self._contents.check(opened.digest)
+    def find_owner(self, decoded: DecodedDocument) -> Known[int] | Unknown:
+        """The URL that has the same document, as far as is known in memory."""
+        return self._contents.check(decoded.digest)
 
-    def is_large(self, opened: DecodedDocument) -> bool:
-        return is_large(opened.payload.body)
+    def is_large(self, decoded: DecodedDocument) -> bool:
+        return is_large(decoded.payload.body)
 
-    def extract(self, opened: DecodedDocument) -> PageContent | None:
-        """The page, if it is one."""
-        if not self._is_page(opened) or not self._is_wanted(opened):
+    def extract(self, decoded: DecodedDocument) -> PageContent | None:
+        """The content of an HTML page; None for other documents."""
+        if not self._is_page(decoded) or not self._is_wanted(decoded):
             return None
-        response = opened.document.response
+        response = decoded.document.response
         headers = response.headers
         return extract_page(
-            opened.payload.body,
+            decoded.payload.body,
             headers.get("content-type"),
             response.url,
             robots_tag=headers.get("x-robots-tag"),
@@ -130,15 +130,15 @@ class DocumentProcessor:
             sign=self.near is not None,
         )
 
-    async def extract_elsewhere(self, opened: DecodedDocument) -> tuple[DecodedDocument, PageContent | None]:
-        """The same in another process, for documents that could hold up the event loop. One that takes too long is
-        remarked upon."""
-        if not self._is_page(opened) or not self._is_wanted(opened):
-            return opened, None
-        response = opened.document.response
+    async def extract_in_process(self, decoded: DecodedDocument) -> tuple[DecodedDocument, PageContent | None]:
+        """The same in another process, for documents that could block the event loop. One that takes too long gets the
+        remark `parse_limit`."""
+        if not self._is_page(decoded) or not self._is_wanted(decoded):
+            return decoded, None
+        response = decoded.document.response
         headers = response.headers
         page = await self._large_pages.extract(
-            opened.payload.body,
+            decoded.payload.body,
             headers.get("content-type"),
             response.url,
             headers.get("x-robots-tag"),
@@ -147,71 +147,70 @@ class DocumentProcessor:
             sign=self.near is not None,
         )
         if page is None:
-            document = opened.document
-            opened = opened._replace(document=document._replace(remark=document.remark or TOO_LONG_TO_READ))
-        return opened, page
+            document = decoded.document
+            decoded = decoded._replace(document=document._replace(remark=document.remark or TOO_LONG_TO_READ))
+        return decoded, page
 
     @staticmethod
-    def _is_page(opened: DecodedDocument) -> bool:
-        """Plain HTML behind a wrong Content-Encoding is read all the same: `body` is then what was received. Behind a
-        coding that we do not know it is not."""
-        body = opened.payload.body
-        if opened.payload.unknown_coding:
+    def _is_page(decoded: DecodedDocument) -> bool:
+        """HTML with a wrong Content-Encoding is parsed as it was received; with an unknown coding it is not parsed."""
+        body = decoded.payload.body
+        if decoded.payload.unknown_coding:
             return False
-        return bool(body) and is_html(opened.document.response.headers.get("content-type"), body[:1024])
+        return bool(body) and is_html(decoded.document.response.headers.get("content-type"), body[:1024])
 
-    def _is_wanted(self, opened: DecodedDocument) -> bool:
-        """By its first bytes: what the head declares was judged when it arrived."""
-        kinds = self._hosts.for_host(opened.document.visit.host).kinds
-        if kinds.everything or opened.document.visit.task.sitemap:
+    def _is_wanted(self, decoded: DecodedDocument) -> bool:
+        """Whether the content type is wanted, by the first bytes. The header was checked when it arrived."""
+        kinds = self._hosts.for_host(decoded.document.visit.host).kinds
+        if kinds.everything or decoded.document.visit.task.sitemap:
             return True
-        return kinds.wants_document(opened.document.response.headers, opened.payload.body[:RESOURCE_HEADER])
+        return kinds.wants_document(decoded.document.response.headers, decoded.payload.body[:RESOURCE_HEADER])
 
-    def is_unchanged(self, opened: DecodedDocument) -> bool:
-        """Whether it is what its URL had at the visit before: then it need not be read."""
-        before = opened.document.visit.task.previous
-        return before is not None and before.digest == opened.digest and before.has_document
+    def is_unchanged(self, decoded: DecodedDocument) -> bool:
+        """Whether the document is the same as at the previous visit; then it need not be parsed."""
+        before = decoded.document.visit.task.previous
+        return before is not None and before.digest == decoded.digest and before.has_document
 
-    def unchanged(self, opened: DecodedDocument) -> ProcessedDocument:
-        """Fetched, and what it was: neither stored nor read again."""
-        document = opened.document
+    def as_unchanged(self, decoded: DecodedDocument) -> ProcessedDocument:
+        """The document has not changed: it is neither archived nor parsed."""
+        document = decoded.document
         before = document.visit.task.previous
         assert before is not None and self._planner is not None
-        capture = Capture(document.response, _wire_digest(opened)) if self._settings.revisits else None
+        capture = Capture(document.response, _wire_digest(decoded)) if self._settings.revisits else None
         kept = self._planner.settle_unchanged(document.visit, before, document.response, document.finished, capture)
         return ProcessedDocument(kept, [], None, Counter(), before)
 
-    def duplicate(self, opened: DecodedDocument, owner: int) -> ProcessedDocument:
-        """Fetched, but stored already under another URL: neither stored nor read again."""
-        self._contents.learn(opened.digest, owner)
-        capture = Capture(opened.document.response, _wire_digest(opened)) if self._settings.revisits else None
-        reason = self._soft_404(opened, None, owner)
-        settlement = self._settlement_of(opened, UrlState.DUPLICATE, capture, None, owner, reason)
-        return ProcessedDocument(settlement, [], None, Counter(), opened.document.visit.task.previous)
+    def as_duplicate(self, decoded: DecodedDocument, owner: int) -> ProcessedDocument:
+        """The document is stored under another URL: it is neither archived nor parsed."""
+        self._contents.learn(decoded.digest, owner)
+        capture = Capture(decoded.document.response, _wire_digest(decoded)) if self._settings.revisits else None
+        reason = self._soft_404(decoded, None, owner)
+        settlement = self._settlement_of(decoded, UrlState.DUPLICATE, capture, None, owner, reason)
+        return ProcessedDocument(settlement, [], None, Counter(), decoded.document.visit.task.previous)
 
-    def _soft_404(self, opened: DecodedDocument, title: str | None, same_as: int | None) -> str | None:
-        visit, size = opened.document.visit, len(opened.payload.body)
+    def _soft_404(self, decoded: DecodedDocument, title: str | None, same_as: int | None) -> str | None:
+        visit, size = decoded.document.visit, len(decoded.payload.body)
         if self._soft is None or not self._soft.is_soft(visit.host_id, visit.task.url_id, title, size, same_as):
             return None
         return SOFT_404
 
-    def stored(self, opened: DecodedDocument, page: PageContent | None) -> ProcessedDocument:
-        """New content: to be archived, and its links let in; unless it turns out to be of a kind that nobody wants, or
-        a near-duplicate where these are left out."""
-        document, found, digest = opened
+    def as_new(self, decoded: DecodedDocument, page: PageContent | None) -> ProcessedDocument:
+        """The document is new: it is archived and its links are admitted, unless its content type is not wanted, or it
+        is a near-duplicate and those are skipped."""
+        document, found, digest = decoded
         visit = document.visit
         task = visit.task
         url_id, before = task.url_id, task.previous
-        if not self._is_wanted(opened):
-            settlement = self._settlement_of(opened, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
+        if not self._is_wanted(decoded):
+            settlement = self._settlement_of(decoded, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
             return ProcessedDocument(settlement, [], None, Counter({UNWANTED_TYPE: 1}), before)
         near: Near | None = None
         if page is not None and page.signature is not None and self.near is not None:
             near = self.near.judge(url_id, page.signature)
-        soft = None if page is None else self._soft_404(opened, page.title, near and near.owner)
+        soft = None if page is None else self._soft_404(decoded, page.title, near and near.owner)
         if near is not None and self.near is not None and self.near.mode is NearMode.SKIP:
             left_out = self._settlement_of(
-                opened, UrlState.DUPLICATE, page=page, reason=soft or NEAR_DUPLICATE, near=near
+                decoded, UrlState.DUPLICATE, page=page, reason=soft or NEAR_DUPLICATE, near=near
             )
             return ProcessedDocument(left_out, [], None, Counter(), before)
         self._contents.learn(digest, url_id)
@@ -224,15 +223,16 @@ class DocumentProcessor:
         elif page is not None and outlinks is not None:
             outlinks += self._admission.targets(visit, page)
         response, cut = document.response, found.truncated
-        if cut is not response.truncated:  # all was received, but not all of it was unpacked
+        if cut is not response.truncated:  # all was received, but not all was decoded
             response = response._replace(truncated=cut)
-        capture = self._capture(response, _wire_digest(opened), outlinks)
+        capture = self._capture(response, _wire_digest(decoded), outlinks)
         too_long = self._admission.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
-        settlement = self._settlement_of(opened, _STORED, capture, page, None, soft, near, too_long)
+        settlement = self._settlement_of(decoded, _STORED, capture, page, None, soft, near, too_long)
         return ProcessedDocument(settlement, candidates, links, excluded, before)
 
     def _canonical(self, response: Response, page: PageContent | None) -> Url | None:
-        """The other address that a document wants to go by: what the page says counts before what its head does."""
+        """The canonical URL that a document declares, if it differs from its own. The page has precedence over the
+        header."""
         if page is not None and page.canonical is not None:
             return self._admission.canonical_elsewhere(response.url, page)
         said = canonical_in_header(response.headers["link"])
@@ -241,7 +241,7 @@ class DocumentProcessor:
 
     def _settlement_of(
         self,
-        opened: DecodedDocument,
+        decoded: DecodedDocument,
         state: UrlState,
         capture: Capture | None = None,
         page: PageContent | None = None,
@@ -250,7 +250,7 @@ class DocumentProcessor:
         near: Near | None = None,
         long_links: tuple[LongLink, ...] = (),
     ) -> Settlement:
-        document, found, digest = opened
+        document, found, digest = decoded
         visit, response, finished, remark = document
         task, headers = visit.task, response.headers
         mime = _mime(headers.get("content-type"))
@@ -296,10 +296,10 @@ class DocumentProcessor:
         )
 
 
-def _wire_digest(opened: DecodedDocument) -> bytes:
-    """Of the body as it was received; where it had no coding that is the document's."""
-    wire_body = opened.document.response.wire_body
-    return opened.digest if wire_body is opened.payload.body else payload_digest(wire_body)
+def _wire_digest(decoded: DecodedDocument) -> bytes:
+    """The digest of the body as received; without a content coding that is the digest of the document."""
+    wire_body = decoded.document.response.wire_body
+    return decoded.digest if wire_body is decoded.payload.body else payload_digest(wire_body)
 
 
 def _mime(content_type: str | None) -> str | None:

@@ -1,8 +1,8 @@
-"""The reading desk: fetched documents wait here, bounded, and are read a few at a time. Hot: benchmarks/bench_crawl.py.
+"""The queue of fetched documents, bounded, and their processing in small batches. Hot: benchmarks/bench_crawl.py.
 
-Each step is done for all documents of a handful before the next step is: the code and tables of a step then stay
-in the processor's caches. Large documents are read in another process, and bodies that take long to unpack are unpacked
-a slice at a time: neither holds anybody up.
+Each step is done for all documents of a batch before the next: the code and tables of the step then stay in the caches
+of the CPU. Large documents are parsed in another process, and bodies that take long to decode are decoded in slices, so
+that neither blocks the event loop.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ from gossamer.model.settlement import Settlement
 from gossamer.model.task import Visit
 from gossamer.sketch.durations import Durations
 
-_ASK = Unknown.ASK  # to look a member up costs as much as a call
+_ASK = Unknown.ASK  # looking up a member costs as much as a call
 
 T = TypeVar("T")
 
-BATCH_DOCUMENTS = 32  # documents at a time, and ...
-HANDFUL_BYTES = 800_000  # ... no more than this, unless it is one document: some 20 ms of the event loop
-HANDFUL_UNPACKED = 1_200_000  # bytes of documents without their codings, after which a handful is full
-LONG_IN_HAND = 2  # bodies that take long: while one is read the next is unpacked, and no more lie unpacked in memory
+BATCH_DOCUMENTS = 32  # documents in a batch, and ...
+BATCH_BYTES = 800_000  # ... bytes as received, unless it is one document: some 20 ms of the event loop
+BATCH_DECODED_BYTES = 1_200_000  # bytes after decoding at which a batch is full
+MAX_LONG = 2  # bodies that take long, at a time: one is parsed while the next is decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class DocumentQueueLimits:
 class DocumentQueue:
     """Owns the documents between fetch and store.
 
-    `settle` is called with each, `on_pause` that a handful is done; `find_owners` asks the store which URLs own
-    documents with these digests.
+    `settle` is called for each document; `find_owners` queries the store for the URLs that own documents with these
+    digests.
     """
 
     def __init__(
@@ -64,34 +64,36 @@ class DocumentQueue:
         self._settle = settle
         self._find_owners = find_owners
         self._sitemaps = sitemaps
-        self.times = Durations()  # of extracting, the wait for the other process included
+        self.times = Durations()  # of extraction, including the wait for the other process
         self._waiting: deque[Document] = deque()
-        self._bytes = 0  # as they came
-        self._unpacked = 0  # of large documents and lists, which lie open until it is their turn
-        self._in_hand = 0
+        self._bytes = 0  # as received
+        self._decoded_bytes = 0  # of large documents and lists, which wait decoded
+        self._in_progress = 0
         self._ready = asyncio.Event()
-        self._aside: set[asyncio.Task[None]] = set()  # reading what would hold up a handful
+        self._aside: set[asyncio.Task[None]] = set()  # processing what would delay a batch
         self._finished_aside = False  # one of these has ended ...
         self._failure: BaseException | None = None  # ... with this
-        self._long = asyncio.Semaphore(LONG_IN_HAND)
-        self._unpacking = asyncio.Lock()
+        self._long = asyncio.Semaphore(MAX_LONG)
+        self._decoding = asyncio.Lock()
 
     @property
     def near(self) -> NearDuplicates | None:
-        """Where near-duplicates are found, if they are looked for."""
+        """What finds near-duplicates, unless that is off."""
         return self._processor.near
 
     def __len__(self) -> int:
-        """Documents that were put down and are not read yet."""
-        return len(self._waiting) + self._in_hand
+        """Documents that are not settled yet."""
+        return len(self._waiting) + self._in_progress
 
     @property
     def saturation(self) -> float:
-        return max(len(self) / self._limits.max_documents, (self._bytes + self._unpacked) / self._limits.max_bytes)
+        return max(len(self) / self._limits.max_documents, (self._bytes + self._decoded_bytes) / self._limits.max_bytes)
 
     @property
     def fill(self) -> QueueDepth:
-        return QueueDepth(len(self), self._limits.max_documents, self._bytes + self._unpacked, self._limits.max_bytes)
+        return QueueDepth(
+            len(self), self._limits.max_documents, self._bytes + self._decoded_bytes, self._limits.max_bytes
+        )
 
     def put(self, document: Document) -> None:
         self._waiting.append(document)
@@ -113,7 +115,7 @@ class DocumentQueue:
                     self._finished_aside = False
                     on_batch()
                 while self._waiting:
-                    if self._unpacked > self._limits.max_bytes:  # what is packed stays so until some of it is read
+                    if self._decoded_bytes > self._limits.max_bytes:  # decode no more until some are parsed
                         await asyncio.sleep(0.05)
                         continue
                     await self._process_batch()
@@ -126,7 +128,7 @@ class DocumentQueue:
 
     def _take_batch(self) -> deque[Document]:
         documents = deque([self._waiting.popleft()])
-        room = HANDFUL_BYTES - len(documents[0].response.wire_body)
+        room = BATCH_BYTES - len(documents[0].response.wire_body)
         while self._waiting and len(documents) < BATCH_DOCUMENTS and len(self._waiting[0].response.wire_body) <= room:
             documents.append(self._waiting.popleft())
             room -= len(documents[-1].response.wire_body)
@@ -134,28 +136,28 @@ class DocumentQueue:
 
     async def _process_batch(self) -> None:
         documents = self._take_batch()
-        self._in_hand += len(documents)
+        self._in_progress += len(documents)
         processor = self._processor
-        opened: list[DecodedDocument] = []
-        room = HANDFUL_UNPACKED
+        decoded: list[DecodedDocument] = []
+        room = BATCH_DECODED_BYTES
         while documents and room > 0:
             document = documents.popleft()
             if decodes_slowly(document.response):
                 self._set_aside(self._read_long, document)
             else:
-                opened.append(processor.open(document))
-                room -= len(opened[-1].payload.body)
-        if documents:  # little to carry and much to unpack: the rest of the handful waits for the next
-            self._in_hand -= len(documents)
+                decoded.append(processor.decode(document))
+                room -= len(decoded[-1].payload.body)
+        if documents:  # well compressed: the rest waits for the next batch
+            self._in_progress -= len(documents)
             self._waiting.extendleft(reversed(documents))
-        owners = [processor.owner_of(each) for each in opened]
-        unproven = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is _ASK]
-        stored_as = dict(zip(unproven, await self._find_owners(unproven), strict=True)) if unproven else {}
+        owners = [processor.find_owner(each) for each in decoded]
+        unknown = [each.digest for each, owner in zip(decoded, owners, strict=True) if owner is _ASK]
+        stored_as = dict(zip(unknown, await self._find_owners(unknown), strict=True)) if unknown else {}
         small = []
-        for each, owner in zip(opened, owners, strict=True):
+        for each, owner in zip(decoded, owners, strict=True):
             if each.document.visit.task.previous is not None and processor.is_unchanged(each):
-                self._done(each, processor.unchanged(each))
-            elif _is_anothers(each, owner, stored_as.get(each.digest)):
+                self._done(each, processor.as_unchanged(each))
+            elif _has_other_owner(each, owner, stored_as.get(each.digest)):
                 self._finish(each, None, stored_as.get(each.digest))
             elif self._sitemaps is not None and self._sitemaps.is_list(each):
                 self._set_aside(self._read_list, each)
@@ -170,8 +172,8 @@ class DocumentQueue:
         extract, monotonic, note = self._processor.extract, self._clock.monotonic, self.times.note
         pages = []
         begun = monotonic()
-        for opened in documents:
-            page = extract(opened)
+        for decoded in documents:
+            page = extract(decoded)
             ended = monotonic()
             if page is not None:
                 note(int((ended - begun) * 1e6))
@@ -180,68 +182,68 @@ class DocumentQueue:
         return pages
 
     def _finish(
-        self, opened: DecodedDocument, page: PageContent | None, owner: int | None, listed: ListRead | None = None
+        self, decoded: DecodedDocument, page: PageContent | None, owner: int | None, listed: ListRead | None = None
     ) -> None:
-        """Store the document, or find that it is stored: asked at the last moment, since its twin may have been in
-        the same handful. `owner` is what the store knows, if it was asked."""
-        known = self._processor.owner_of(opened)
+        """Settle the document as new or as a duplicate. Memory is checked again, because the same document may have
+        been in this batch. `owner` is the answer of the store, if it was queried."""
+        known = self._processor.find_owner(decoded)
         if isinstance(known, Known):
             owner = known.owner
-        if owner is None or owner == opened.document.visit.task.url_id:
-            read = self._processor.stored(opened, page)
+        if owner is None or owner == decoded.document.visit.task.url_id:
+            read = self._processor.as_new(decoded, page)
         else:
-            read = self._processor.duplicate(opened, owner)
+            read = self._processor.as_duplicate(decoded, owner)
         if listed is not None:
-            read = listed.added_to(read)
-        self._done(opened, read)
+            read = listed.add_to(read)
+        self._done(decoded, read)
 
-    def _done(self, opened: DecodedDocument, read: ProcessedDocument) -> None:
-        self._in_hand -= 1
-        self._bytes -= len(opened.document.response.wire_body)
-        self._settle(opened.document.visit, read.settlement, read)
+    def _done(self, decoded: DecodedDocument, read: ProcessedDocument) -> None:
+        self._in_progress -= 1
+        self._bytes -= len(decoded.document.response.wire_body)
+        self._settle(decoded.document.visit, read.settlement, read)
 
-    async def _read_list(self, opened: DecodedDocument) -> None:
+    async def _read_list(self, decoded: DecodedDocument) -> None:
         assert self._sitemaps is not None
-        with self._lying_open(opened):
-            listed = await self._sitemaps.read(opened)
-        self._finish(opened, None, None, listed=listed)
+        with self._count_decoded(decoded):
+            listed = await self._sitemaps.read(decoded)
+        self._finish(decoded, None, None, listed=listed)
 
-    async def _read_large(self, opened: DecodedDocument) -> None:
-        """In another process, one after the other."""
-        with self._lying_open(opened):
+    async def _read_large(self, decoded: DecodedDocument) -> None:
+        """Parse it in another process, one document after the other."""
+        with self._count_decoded(decoded):
             begun = self._clock.monotonic()
-            opened, page = await self._processor.extract_elsewhere(opened)
+            decoded, page = await self._processor.extract_in_process(decoded)
             self.times.note_seconds(self._clock.monotonic() - begun)
-        self._finish(opened, page, None)
+        self._finish(decoded, page, None)
 
     @contextmanager
-    def _lying_open(self, opened: DecodedDocument) -> Iterator[None]:
-        """What waits for its turn lies here unpacked, and counts by that."""
-        size = len(opened.payload.body)
-        self._unpacked += size
+    def _count_decoded(self, decoded: DecodedDocument) -> Iterator[None]:
+        """Count the decoded size of a document while it waits."""
+        size = len(decoded.payload.body)
+        self._decoded_bytes += size
         try:
             yield
         finally:
-            self._unpacked -= size
+            self._decoded_bytes -= size
 
     async def _read_long(self, document: Document) -> None:
-        """Everything for one document whose body takes long to unpack; the others wait their turn packed."""
+        """All steps for one document whose body takes long to decode; others wait undecoded."""
         processor = self._processor
         async with self._long:
-            async with self._unpacking:
-                opened = await processor.open_in_slices(document, self._clock)
-            owner = processor.owner_of(opened)
-            stored_as = (await self._find_owners([opened.digest]))[0] if owner is Unknown.ASK else None
-            if document.visit.task.previous is not None and processor.is_unchanged(opened):
-                self._done(opened, processor.unchanged(opened))
-            elif _is_anothers(opened, owner, stored_as):
-                self._finish(opened, None, stored_as)
-            elif self._sitemaps is not None and self._sitemaps.is_list(opened):
-                await self._read_list(opened)
-            elif processor.is_large(opened):
-                await self._read_large(opened)
+            async with self._decoding:
+                decoded = await processor.decode_in_slices(document, self._clock)
+            owner = processor.find_owner(decoded)
+            stored_as = (await self._find_owners([decoded.digest]))[0] if owner is Unknown.ASK else None
+            if document.visit.task.previous is not None and processor.is_unchanged(decoded):
+                self._done(decoded, processor.as_unchanged(decoded))
+            elif _has_other_owner(decoded, owner, stored_as):
+                self._finish(decoded, None, stored_as)
+            elif self._sitemaps is not None and self._sitemaps.is_list(decoded):
+                await self._read_list(decoded)
+            elif processor.is_large(decoded):
+                await self._read_large(decoded)
             else:
-                self._finish(opened, self._extracted([opened])[0], None)
+                self._finish(decoded, self._extracted([decoded])[0], None)
 
     def _set_aside(self, read: Callable[[T], Coroutine[None, None, None]], what: T) -> None:
         task = asyncio.create_task(self._guarded(read, what))
@@ -259,7 +261,7 @@ class DocumentQueue:
         self._ready.set()
 
 
-def _is_anothers(opened: DecodedDocument, known: Known[int] | Unknown, stored_as: int | None) -> bool:
-    """Whether another URL has this document. What a URL once had itself, and has again, is read like a new one."""
+def _has_other_owner(decoded: DecodedDocument, known: Known[int] | Unknown, stored_as: int | None) -> bool:
+    """Whether another URL has this document. One that the URL itself had before is processed like a new one."""
     owner = known.owner if isinstance(known, Known) else stored_as
-    return owner is not None and owner != opened.document.visit.task.url_id
+    return owner is not None and owner != decoded.document.visit.task.url_id

@@ -1,8 +1,8 @@
-"""Sitemaps and feeds in a crawl: which are asked for, and how what they list enters (ADR 14).
+"""Sitemaps and feeds: which are fetched, and how the URLs that they list are admitted (ADR 14).
 
-A sitemap is a URL of the task table like any other, and visited like any other. What it lists goes into the store a
-few hundred URLs at a time, each lot when the one before is committed; the sitemap is settled with the last of them. So
-neither the event loop nor a commit is held for long, and a crash in the middle costs a second visit and loses nothing.
+A sitemap is a URL of the task table and is visited like any other. The URLs that it lists are committed in lots of up
+to a thousand, each after the previous one is committed, and the sitemap is settled with the last lot. So neither the
+event loop nor a commit is blocked for long, and a crash costs a second visit and loses nothing.
 """
 
 import asyncio
@@ -39,17 +39,17 @@ from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, 
 from gossamer.store.threads import WriterThread
 
 LOT: Final = 1_000
-"""URLs that are handed to the store before its commit is waited for: some tens of milliseconds of a commit."""
+"""URLs in one lot: some tens of milliseconds of a commit."""
 
 MAX_LEVELS: Final = 5
-"""Indexes within indexes; a sitemap that robots.txt names is the first level."""
+"""Nested indexes; a sitemap named in robots.txt is level 1."""
 MAX_FILES: Final = 1_000
 """Sitemaps of one host."""
 MAX_URLS: Final = 1_000_000
 """URLs that the sitemaps of one host list."""
 
 STEP: Final = 256
-"""URLs that are let in at a time: some milliseconds of the event loop."""
+"""URLs that are admitted at a time: some milliseconds of the event loop."""
 
 SITEMAP_LIMIT: Final = "sitemap_limit"
 _FEED_ENTRIES: Final = 5_000  # as many as a page has links
@@ -57,11 +57,11 @@ _NO_PAGES: Final = frozenset({"self", "edit", "edit-media", "hub", "search", "im
 
 
 LoadFacts = Callable[[int, HostId], Awaitable[SitemapFacts]]
-"""By the sitemap and its host."""
+"""By the ids of the sitemap and of its host."""
 
 
 class _Lot(NamedTuple):
-    """What is to be handed to the store together."""
+    """What is committed together."""
 
     candidates: list[Candidate]
     hints: list[HintRecord]
@@ -69,13 +69,13 @@ class _Lot(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Course:
-    """One list while it is read."""
+class _ListInProgress:
+    """One list while it is parsed."""
 
-    opened: DecodedDocument
+    decoded: DecodedDocument
     base: str
     facts: SitemapFacts
-    room: int  # entries that its host may still list
+    room: int  # URLs that its host may still list
     excluded: Counter[str] = field(default_factory=Counter)
     lot: _Lot = field(default_factory=lambda: _Lot([], [], []))
     links: dict[Fingerprint, HostKey] = field(default_factory=dict)  # of a feed
@@ -83,26 +83,26 @@ class _Course:
 
 
 class ListRead(NamedTuple):
-    """What a list came to, to be committed with its settlement."""
+    """The last lot of a list, to be committed with its settlement."""
 
     candidates: list[Candidate]
     links: PageLinks | None
     excluded: Counter[str]
     outcome: Outcome | None
 
-    def added_to(self, read: ProcessedDocument) -> ProcessedDocument:
-        """The same document with what it lists."""
+    def add_to(self, read: ProcessedDocument) -> ProcessedDocument:
+        """The processed document with what the list has found."""
         settlement = read.settlement
         if self.outcome is not None and self.outcome.fault is not None and settlement.reason is None:
             fault, detail = self.outcome.fault, self.outcome.detail
             if settlement.truncated == Truncation.LENGTH.value and fault is Fault.BAD_XML:
-                fault = Fault.LIMIT  # it was we who cut it
+                fault = Fault.LIMIT  # truncated by us
             settlement = settlement._replace(reason=fault.value, detail=detail)
         return ProcessedDocument(settlement, self.candidates, self.links, read.excluded + self.excluded, read.previous)
 
 
 class Sitemaps:
-    """Offers the sitemaps that robots.txt files name, and reads lists. Owned by the event loop."""
+    """Admits the sitemaps that robots.txt names, and parses lists. Owned by the event loop."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Sitemaps:
         load_facts: LoadFacts,
         believes: Callable[[HostKey], bool | None] = lambda host: False,
     ) -> None:
-        """`believes`: whether a page of a host has changed if a list says so."""
+        """`believes`: whether a page of a host counts as changed if a list says so."""
         self._admission = admission
         self._store = store
         self._counters = counters
@@ -128,9 +128,9 @@ class Sitemaps:
 
     # --- which ---------------------------------------------------------------------------------------
 
-    def named(self, visit: Visit, origin: Origin, lines: Sequence[str]) -> None:
-        """The robots.txt of an origin is known; these are its `Sitemap:` lines. They stand at the depth of the URL for
-        which it was asked: where the host begins."""
+    def on_robots_lines(self, visit: Visit, origin: Origin, lines: Sequence[str]) -> None:
+        """Admit the `Sitemap:` lines of the robots.txt of an origin, at the depth of the URL for which it was
+        fetched."""
         if not self._settings.enabled:
             return
         if not lines and self._settings.well_known:
@@ -158,62 +158,65 @@ class Sitemaps:
 
     # --- reading -------------------------------------------------------------------------------------
 
-    def is_list(self, opened: DecodedDocument) -> bool:
-        """Whether a document lists URLs: a sitemap that was named as one, or by its type or first element a list."""
-        document = opened.document
-        if not 200 <= document.response.status < 300 or opened.payload.unknown_coding:
+    def is_list(self, decoded: DecodedDocument) -> bool:
+        """Whether a document is a list of URLs: a sitemap that was named as one, or a list by its type or first
+        element."""
+        document = decoded.document
+        if not 200 <= document.response.status < 300 or decoded.payload.unknown_coding:
             return False
         if document.visit.task.sitemap:
             return True
         content_type = document.response.headers.get("content-type")
         if content_type is None or ("xml" not in content_type and "rss" not in content_type):
             return False
-        start = opened.payload.body
+        start = decoded.payload.body
         return is_feed(content_type, start) or (self._settings.enabled and is_sitemap(content_type, start))
 
-    async def read(self, opened: DecodedDocument) -> ListRead:
-        """Read a list and let in what it lists, all but the last lot: that is the caller's, to be committed with the
+    async def read(self, decoded: DecodedDocument) -> ListRead:
+        """Parse a list and commit its URLs, all but the last lot, which is returned and committed with the
         settlement."""
-        visit, response = opened.document.visit, opened.document.response
+        visit, response = decoded.document.visit, decoded.document.response
         headers = response.headers
         robots_tag = headers.get("x-robots-tag")
         if robots_tag is not None and DirectivesFor(self._agent, robots_tag).directives().nofollow:
             return ListRead([], None, Counter(), None)
-        feed = not visit.task.sitemap and is_feed(headers.get("content-type"), opened.payload.body)
+        feed = not visit.task.sitemap and is_feed(headers.get("content-type"), decoded.payload.body)
         async with AsyncExitStack() as stack:
             facts = SitemapFacts((), 0, 0)
             if not feed:
-                # One after the other, and when all is committed: or the counts of a host would not be what they are.
+                # One at a time, with everything committed; otherwise the counts of the host would be out of date.
                 await stack.enter_async_context(self._one_at_a_time)
                 await self._store.until_committed()
                 facts = await self._load_facts(visit.task.url_id, visit.host_id)
             room = _FEED_ENTRIES if feed else max(0, MAX_URLS - facts.listed)
-            course = _Course(opened, self._base(visit.task.url, headers.get("content-location")), facts, room)
-            outcome = await self._read(course)
+            progress = _ListInProgress(
+                decoded, self._base(visit.task.url, headers.get("content-location")), facts, room
+            )
+            outcome = await self._read(progress)
             if not feed:
-                self._note(visit, outcome, course)
+                self._record(visit, outcome, progress)
         batch = self._store.batch
-        batch.hints += course.lot.hints
-        batch.sitemap_names += course.lot.names
+        batch.hints += progress.lot.hints
+        batch.sitemap_names += progress.lot.names
         links = None
-        if feed and course.links:
-            links = PageLinks(visit.task.url_id, visit.domain_id, list(course.links), list(course.links.values()))
-        return ListRead(course.lot.candidates, links, course.excluded, outcome)
+        if feed and progress.links:
+            links = PageLinks(visit.task.url_id, visit.domain_id, list(progress.links), list(progress.links.values()))
+        return ListRead(progress.lot.candidates, links, progress.excluded, outcome)
 
     def _base(self, url: Url, content_location: str | None) -> str:
-        """What relative references are read against."""
+        """The base of relative references."""
         if content_location is None:
             return url
         said = self._admission.canonical(content_location, url)
         return url if isinstance(said, Refusal) else said.url
 
-    async def _read(self, course: _Course) -> Outcome:
-        payload = course.opened.payload
-        # What was not unpacked to its end, for its size alone, is unpacked here in slices.
+    async def _read(self, progress: _ListInProgress) -> Outcome:
+        payload = progress.decoded.payload
+        # A body that was too large to be decoded at once is decoded here in slices.
         packed = payload.truncated is not None and payload.entity[:2] == GZIP_MARK
         body = payload.entity if packed else payload.body
-        content_type = course.opened.document.response.headers.get("content-type")
-        reading = read_list(body, course.opened.document.finished, content_type=content_type, limits=self._limits)
+        content_type = progress.decoded.document.response.headers.get("content-type")
+        reading = read_list(body, progress.decoded.document.finished, content_type=content_type, limits=self._limits)
         while True:
             try:
                 kind, entries = next(reading)
@@ -222,55 +225,55 @@ class Sitemaps:
                 return outcome
             await asyncio.sleep(0)
             for start in range(0, len(entries), STEP):
-                self._take(course, kind, entries[start : start + STEP])
+                self._admit_entries(progress, kind, entries[start : start + STEP])
                 await asyncio.sleep(0)
-            if len(course.lot.candidates) + len(course.lot.hints) >= LOT and kind.is_sitemap:
-                await self._hand_over(course)
+            if len(progress.lot.candidates) + len(progress.lot.hints) >= LOT and kind.is_sitemap:
+                await self._commit_lot(progress)
 
-    async def _hand_over(self, course: _Course) -> None:
-        """Commit what has been found so far, and wait until it is."""
-        batch, lot = self._store.batch, course.lot
+    async def _commit_lot(self, progress: _ListInProgress) -> None:
+        """Commit what has been found so far, and wait for the commit."""
+        batch, lot = self._store.batch, progress.lot
         batch.candidates += lot.candidates
         batch.hints += lot.hints
         batch.sitemap_names += lot.names
         self._counters.count(batch, "sitemap_urls", len(lot.candidates))
-        course.lot = _Lot([], [], [])
+        progress.lot = _Lot([], [], [])
         self._store.nudge()
         await self._store.until_committed()
 
-    def _note(self, visit: Visit, outcome: Outcome, course: _Course) -> None:
+    def _record(self, visit: Visit, outcome: Outcome, progress: _ListInProgress) -> None:
         batch = self._store.batch
         self._counters.count(batch, "sitemaps")
-        self._counters.count(batch, "sitemap_urls", len(course.lot.candidates))
+        self._counters.count(batch, "sitemap_urls", len(progress.lot.candidates))
         if outcome.dropped:
-            course.excluded[SITEMAP_LIMIT] += outcome.dropped
+            progress.excluded[SITEMAP_LIMIT] += outcome.dropped
         batch.sitemaps.append(
-            SitemapRecord(visit.task.url_id, visit.host_id, outcome.kind.value, course.listed, outcome.dropped)
+            SitemapRecord(visit.task.url_id, visit.host_id, outcome.kind.value, progress.listed, outcome.dropped)
         )
 
     # --- what is listed ------------------------------------------------------------------------------
 
-    def _take(self, course: _Course, kind: ListKind, entries: list[Entry]) -> None:
-        """Let in what a slice of the list has given."""
+    def _admit_entries(self, progress: _ListInProgress, kind: ListKind, entries: list[Entry]) -> None:
+        """Admit the URLs of a slice of the list."""
         if kind is ListKind.INDEX:
-            self._take_files(course, entries)
+            self._admit_index(progress, entries)
             return
-        room = max(0, course.room - course.listed)
+        room = max(0, progress.room - progress.listed)
         if len(entries) > room:
-            course.excluded[SITEMAP_LIMIT] += len(entries) - room
+            progress.excluded[SITEMAP_LIMIT] += len(entries) - room
             entries = entries[:room]
-        course.listed += len(entries)
-        visit = course.opened.document.visit
+        progress.listed += len(entries)
+        visit = progress.decoded.document.visit
         url_id = visit.task.url_id
-        targets, said = self._targets(course, entries)
+        targets, said = self._targets(progress, entries)
         sitemap = kind.is_sitemap
         via = Via.SITEMAP if sitemap else Via.LINK
-        prints, candidates = self._admission.admit(targets, visit.task.depth + 1, via, url_id, course.excluded)
+        prints, candidates = self._admission.admit(targets, visit.task.depth + 1, via, url_id, progress.excluded)
         dates: dict[Fingerprint, Entry] = {}
-        hints = course.lot.hints
+        hints = progress.lot.hints
         for target, entry, fp in zip(targets, said, prints, strict=True):
             if not sitemap and fp != visit.task.fingerprint:
-                course.links[fp] = target.host
+                progress.links[fp] = target.host
             if entry is None or fp in dates:
                 continue
             dates[fp] = entry
@@ -279,14 +282,14 @@ class Sitemaps:
                 hints.append(
                     HintRecord(target.host, fp, url_id, entry.lastmod, entry.changefreq, entry.priority, believed)
                 )
-        course.lot.candidates.extend(
+        progress.lot.candidates.extend(
             c._replace(modified=dates[c.fingerprint].lastmod) if c.fingerprint in dates else c for c in candidates
         )
 
-    def _targets(self, course: _Course, entries: list[Entry]) -> tuple[list[Canonical], list[Entry | None]]:
-        """The URLs of a slice, and beside each the entry if the list may speak for it. Refusals are counted."""
-        visit = course.opened.document.visit
-        base, excluded = course.base, course.excluded
+    def _targets(self, progress: _ListInProgress, entries: list[Entry]) -> tuple[list[Canonical], list[Entry | None]]:
+        """The URLs of a slice, each with its entry if the list is authoritative for its host. Refusals are counted."""
+        visit = progress.decoded.document.visit
+        base, excluded = progress.base, progress.excluded
         canonical = self._admission.canonical
         targets: list[Canonical] = []
         said: list[Entry | None] = []
@@ -299,39 +302,39 @@ class Sitemaps:
                 if isinstance(target, Refusal):
                     excluded[target.reason] += 1
                     continue
-                # A sitemap speaks for its own host, and for hosts whose robots.txt names it ("Cross submits").
-                its_own = target.host == visit.host or target.host in course.facts.named_by
+                # A sitemap is authoritative for its own host and for hosts whose robots.txt names it ("cross submits").
+                its_own = target.host == visit.host or target.host in progress.facts.named_by
                 targets.append(target)
                 said.append(entry if number == 0 and its_own else None)
         return targets, said
 
-    def _take_files(self, course: _Course, entries: list[Entry]) -> None:
-        """The sitemaps that an index lists: one level further down, and no further than the last."""
-        visit = course.opened.document.visit
+    def _admit_index(self, progress: _ListInProgress, entries: list[Entry]) -> None:
+        """Admit the sitemaps of an index, one level further down, up to the last level."""
+        visit = progress.decoded.document.visit
         level = max(1, visit.task.sitemap) + 1
-        room = max(0, MAX_FILES - course.facts.files - course.listed)
+        room = max(0, MAX_FILES - progress.facts.files - progress.listed)
         if level > MAX_LEVELS:
             room = 0
-        course.excluded[SITEMAP_LIMIT] += max(0, len(entries) - room)
+        progress.excluded[SITEMAP_LIMIT] += max(0, len(entries) - room)
         targets: list[Canonical] = []
         dates: list[Instant | None] = []
         for entry in entries[:room]:
-            target = None if entry.url is None else self._admission.canonical(entry.url, course.base)
+            target = None if entry.url is None else self._admission.canonical(entry.url, progress.base)
             if isinstance(target, Refusal):
-                course.excluded[target.reason] += 1
+                progress.excluded[target.reason] += 1
             elif target is not None:
                 targets.append(target)
                 dates.append(entry.lastmod)
-        course.listed += len(targets)
-        prints, candidates = self._admit_files(visit, targets, level, course.excluded)
-        course.lot.candidates.extend(candidates)
-        course.lot.hints.extend(
+        progress.listed += len(targets)
+        prints, candidates = self._admit_files(visit, targets, level, progress.excluded)
+        progress.lot.candidates.extend(candidates)
+        progress.lot.hints.extend(
             HintRecord(target.host, fp, visit.task.url_id, date, None, None, self._believes(target.host))
             for target, fp, date in zip(targets, prints, dates, strict=True)
             if date is not None
         )
-        course.lot.names.extend(
+        progress.lot.names.extend(
             SitemapName(target.host, fp, host)
             for target, fp in zip(targets, prints, strict=True)
-            for host in course.facts.named_by
+            for host in progress.facts.named_by
         )

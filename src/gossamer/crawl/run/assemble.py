@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gossamer.backends.contactlog import ContactLog
 from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
-from gossamer.backends.sqlite.driver import SqliteTables
+from gossamer.backends.sqlite.tables import SqliteTables
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -84,17 +83,15 @@ from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
-from gossamer.model.partition import WorkerShare
 from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
 from gossamer.reports.ports import CrawlReader
-from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.ports import CaptureFiles, ContactJournal, Database
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
@@ -102,7 +99,20 @@ from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 from gossamer.version import __version__
 
-AnyTables = SqliteTables | MemoryTables
+
+class CrawlTables(Tables, Protocol):
+    """The tables of a crawl, for the store and for reports."""
+
+    def open_crawl_reader(self) -> CrawlReader:
+        """A connection for reports. Raises StoreFailed."""
+        ...
+
+
+STORES: dict[str, Callable[[CrawlDirectory], tuple[CrawlTables, ContactJournal]]] = {
+    "sqlite": lambda directory: (SqliteTables(directory.database), ContactLog(directory.contacts)),
+    "memory": lambda directory: (MemoryTables(), MemoryContactJournal()),
+}
+"""The scheme of a store's URL -> its tables and the contact journal that goes with them."""
 
 
 def has_files(config: Config) -> bool:
@@ -110,17 +120,16 @@ def has_files(config: Config) -> bool:
     return config.store != MEMORY or config.blobs is not None
 
 
-def store_for(config: Config, directory: CrawlDirectory) -> tuple[AnyTables, ContactJournal]:
+def store_for(config: Config, directory: CrawlDirectory) -> tuple[CrawlTables, ContactJournal]:
     """The tables that a configuration names, and the contact journal that goes with them."""
-    if config.store == MEMORY:
-        return MemoryTables(), MemoryContactJournal()
-    return SqliteTables(directory.database), ContactLog(directory.contacts)
+    scheme, _, _ = (config.store or "sqlite:").partition(":")
+    return STORES[scheme](directory)
 
 
 def captures_for(
     config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
 ) -> CaptureFiles:
-    """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
+    """The WARC files, truncated to what was committed. Raises DirectoryError if committed records are missing."""
     if not has_files(config):
         return MemoryCaptures(WarcEncoder(ids).encode)
     for repair in cut_back(directory.warcs, committed):
@@ -144,7 +153,7 @@ def captures_for(
 def outcome_feedback_for(
     config: Config, parameters: list[LearntParameter], soft_404: Soft404Detector
 ) -> tuple[OutcomeFeedback, Identities]:
-    """What learns from outcomes, and what it knows of parameters from before."""
+    """What learns from outcomes, with the parameters that were learned before."""
     learnt = (
         [LearnedParameter(*known[:5]) for known in parameters if not known.refuted] if config.identity.learn else []
     )
@@ -158,14 +167,16 @@ def outcome_feedback_for(
 
 
 def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> RecrawlPlanner:
-    """What plans the next visits. `price`: what the crawl remembers of it."""
-    wishes = config.recrawl
-    known = price_from(price, wishes, opening_price_for(config), now)
-    return RecrawlPlanner(wishes, recrawl_policy_for(config), recrawl_rules_for(wishes), known, importance_for(config))
+    """What plans the next visits. `price`: its stored state."""
+    settings = config.recrawl
+    known = price_from(price, settings, opening_price_for(config), now)
+    return RecrawlPlanner(
+        settings, recrawl_policy_for(config), recrawl_rules_for(settings), known, importance_for(config)
+    )
 
 
 def recall(resolver: Resolver, host: HostKey, text: str) -> None:
-    """Tell the resolver where a host was before the restart, as its row has it."""
+    """Give the resolver the stored addresses of a host."""
     stored = StoredAnswer.from_text(text)
     if stored is not None:
         resolver.restore(host, stored)
@@ -177,7 +188,7 @@ def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]
 
 
 def audit_for(config: Config) -> PolitenessAudit:
-    """The crawl's own audit of its politeness."""
+    """The audit of our own politeness."""
     return PolitenessAudit(
         min_delay=Seconds(config.delay),
         factor=config.delay_factor,
@@ -188,7 +199,7 @@ def audit_for(config: Config) -> PolitenessAudit:
 
 @dataclass(slots=True)
 class Crawl:
-    """A crawl, ready to run: what the supervisor needs of it."""
+    """A crawl that is ready to run."""
 
     directory: CrawlDirectory
     engine: Engine
@@ -205,21 +216,21 @@ class Crawl:
     clock: Clock
     admission: Admission
     hosts: HostSettingsTable
-    scope_seeds: set[HostKey]  # hosts of seeds, all of them
+    scope_seeds: set[HostKey]  # hosts of all seeds
     controls: HostControls
     host_contexts: HostContexts
     reads: ReaderThread
     bodies: BodyMemory
-    recrawl_report: Callable[[Instant], RecrawlReport]  # for the reader thread: how fresh the copies are, by a sample
-    tables: AnyTables
+    reports: CrawlReader  # for the reader thread
+    tables: CrawlTables
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
-        return SqliteCrawlReader(self.tables.open_reader().connection)
+        return self.tables.open_crawl_reader()
 
     def change_rules(self, config: Config) -> None:
-        """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
-        single hosts, and when pages are to be visited again. Raises ConfigError; then nothing was changed."""
+        """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
+        too. Raises ConfigError; then nothing was changed."""
         hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
         self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
         self.hosts.replace_with(hosts)
@@ -229,15 +240,16 @@ class Crawl:
         self.engine.pump_soon()
 
     async def close(self) -> None:
-        """Give everything back. The pipeline has ended."""
+        """Release all resources, after the engine has ended."""
         await self.fetcher.close()
         await self.resolver.close()
         await self.large_pages.close()
         self.store.close()
         self.loader.close()
+        self.reports.close()
         self.tables.close()
         self.journal.close()
-        # Visits that were cut off, and outcomes that could not be committed, are known to the journal alone: it stays.
+        # Only the journal knows of visits that were cancelled and outcomes that could not be committed: then it stays.
         if self.store.is_idle and not self.visitor.open_contacts:
             self.journal.clear()
         self.directory.close()
@@ -249,7 +261,7 @@ def assemble(
     *,
     add_seeds: bool = False,
     may_be_empty: bool = False,
-    part: WorkerShare | None = None,
+    part: PartitionOwner | None = None,
     clock: Clock | None = None,
     fetcher: SchemeFetcher | None = None,
 ) -> Crawl:
@@ -287,9 +299,9 @@ class _Opening(NamedTuple):
     seeds: list[Seed]
     add_seeds: bool
     may_be_empty: bool
-    part: WorkerShare | None
+    part: PartitionOwner | None
     directory: CrawlDirectory
-    tables: AnyTables
+    tables: CrawlTables
     journal: ContactJournal
     clock: Clock
 
@@ -305,8 +317,7 @@ def _assemble(
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, ordering = captures_for(config, directory, known.warc_lengths, clock, ids), ordering_for(config)
     writer = _table_writer(opening, db, captures, planner, ordering)
-    reading = opening.tables.open_reader()
-    loader = TableLoader(reading)
+    loader = TableLoader(opening.tables.open_reader())
     queries = StoreQueries(loader, ReaderThread())
 
     canonicaliser = canonicaliser_for(config)
@@ -379,7 +390,7 @@ def _assemble(
             Seconds(config.politeness.max_crawl_delay),
         ),
         find_host=queries.find_host,
-        on_sitemaps=sitemaps.named,
+        on_sitemaps=sitemaps.on_robots_lines,
     )
     visitor = Visitor(
         state,
@@ -422,7 +433,7 @@ def _assemble(
         host_contexts=host_contexts,
         reads=queries.thread,
         bodies=network.bodies,
-        recrawl_report=SqliteCrawlReader(reading.connection).status.recrawl_report,
+        reports=opening.tables.open_crawl_reader(),
         tables=opening.tables,
     )
 

@@ -1,7 +1,7 @@
 """The orderings, one small class each, by name.
 
-An ordering is a formula (`ordering` says what it is asked); the frontier keeps what waits in its order, and
-`gossamer simulate` replays link graphs with the very same classes.
+An ordering is a formula (see `ordering`); the frontier keeps waiting URLs in its order, and `gossamer simulate` replays
+link graphs with the same classes.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """Hot: `mercator` scores every new URL, and every URL that a link moves (benchmarks/bench_priority.py).
 
-Classes of priority, served by the biased selector; the oldest first within a class. What the signals mean stands in
-`frontier.orderings.signals`; here the same is computed in one go, with their weights multiplied in beforehand.
+Priority classes, served by the biased selector; oldest first within a class. `frontier.orderings.signals` defines the
+signals; the same is computed here in one pass, with the weights multiplied in beforehand.
 """
 
 import math
@@ -32,7 +32,7 @@ from gossamer.model.facts import BIRTH_CREDIT, DomainFacts, UrlFacts
 DEFAULT_WEIGHTS: Mapping[str, float] = {
     "importance": 4.0,
     "links_from_others": 2.0,
-    "links": 0.0,  # importance counts the same links, and knows what they are worth
+    "links": 0.0,  # importance counts the same links, weighted
     "page_type": 4.0,
     "nesting": 4.0,
     "depth": 0.5,
@@ -49,7 +49,7 @@ _BORN_WITH = BIRTH_CREDIT / CREDIT_STEP - 1.0
 
 
 class Mercator(Ordering):
-    """score = weighted mean of the signals that are known, 0..1; bounds say from which score on a class begins."""
+    """score = weighted mean of the known signals, 0..1; `bounds` are the least scores of the classes."""
 
     name = "mercator"
     fronts = 3
@@ -60,11 +60,11 @@ class Mercator(Ordering):
         trusted: Iterable[str] = (),
         bounds: Sequence[float] = DEFAULT_BOUNDS,
     ) -> None:
-        """`weights` by name of signal; those not named keep their default. `bounds` fall: the first is the least
-        score of class 0, and so on; below the last is the lowest class. Raises ValueError, naming what is wrong."""
+        """`weights` by name of signal; others keep their default. `bounds` decrease: the first is the least score of
+        class 0, and so on; below the last is the lowest class. Raises ValueError with the offending value."""
         self.weights = _checked_weights(weights or {})
         self.bounds = _checked_bounds(bounds)
-        self._negative_bounds = [-bound for bound in self.bounds]  # these rise, as `bisect` wants it
+        self._negative_bounds = [-bound for bound in self.bounds]  # increasing, for `bisect`
         self.fronts = len(self.bounds) + 1
         self.trusted = TrustedDomains(trusted)
         self.moved_by_links = any(self.weights[name] > 0 for name in BORNE_BY_LINKS)
@@ -90,7 +90,7 @@ class Mercator(Ordering):
         return f"{weights} bounds={self.bounds} trusted={sorted(self.trusted.patterns)}"
 
     def score(self, url: UrlFacts) -> float:
-        """0..1; 0 where nothing is known that has a weight."""
+        """0..1; 0 if no signal with a weight is known."""
         _, text, depth, links, from_others, credit, visits, changes, age = url
         total = self._weight_of_links
         try:
@@ -100,7 +100,7 @@ class Mercator(Ordering):
                 points += self._url_points(text)
         except IndexError:  # beyond the tables, which is rare
             return min(1.0, math.fsum(self._parts(url).values()))
-        received = credit / CREDIT_STEP - _BORN_WITH  # in steps, and one more, as the logarithm wants it
+        received = credit / CREDIT_STEP - _BORN_WITH  # in steps, plus one for the logarithm
         if received > 1.0:
             mantissa, exponent = frexp(received)
             doublings = exponent - 2 + 2 * mantissa
@@ -116,7 +116,7 @@ class Mercator(Ordering):
         return points / total
 
     def _url_points(self, text: str) -> float:
-        """Page type, nesting and trust, from one look at the URL. IndexError if it is beyond the table."""
+        """Page type, nesting and trust, in one pass over the URL. IndexError if it is beyond the table."""
         marked = "?" in text
         names = (text.partition("?")[0] if marked else text).split("/")
         name = names[-1]
@@ -140,7 +140,7 @@ class Mercator(Ordering):
         return bisect_left(self._negative_bounds, -score)
 
     def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
-        """What each signal that is known and has a weight adds to the score: they add up to it."""
+        """What each known signal with a weight contributes to the score; the sum is the score."""
         return self._parts(url)
 
     def _parts(self, url: UrlFacts) -> dict[str, float]:

@@ -1,50 +1,50 @@
-"""What an ordering is: the formula that says which of the waiting URLs is fetched next.
+"""What an ordering is: the formula that decides which of the waiting URLs is fetched next.
 
-An ordering holds no queue and no counts. It is asked for numbers: the score of a URL, and a term that all URLs of a
-domain, or of a public suffix, share. The frontier adds them up and keeps what waits in order while they change.
+An ordering holds no queue and no counts. It returns numbers: the score of a URL, and a term that all URLs of a domain,
+or of a public suffix, share. The frontier adds them up and keeps the waiting URLs in order while they change.
 
-The orderings by score: `dfs`, `novelty`, `balance` and `importance`.
+Also here: the orderings by score, `dfs`, `novelty`, `balance` and `importance`.
 """
 
 from gossamer.model.facts import CREDIT_UNIT, DomainFacts, QueuePosition, UrlFacts
 
 BY_SCORE_FRONTS = 2
-"""Front queues of an ordering by score: 0 in order of score, 1 for what is not due yet, in order of date."""
+"""Front queues of an ordering by score: 0 by score, 1 for URLs that are not due yet, by date."""
 
 
 class Ordering:
-    """First in, first out; every score is 2. Subclasses say what they do otherwise.
+    """First in, first out; every score is 2. Subclasses override what they do differently.
 
-    There are two kinds. With `by_score` the URL of the highest total is fetched next: `score` + `domain_term` +
-    `suffix_term`, all whole numbers so that sums are exact; among equals the oldest entry. Otherwise the score only
-    picks one of `fronts` classes, which the biased selector serves, first in first out in each.
+    There are two kinds. With `by_score` the URL with the highest total is fetched next: `score` + `domain_term` +
+    `suffix_term`, all integers so that sums are exact; among equals the oldest entry. Otherwise the score only selects
+    one of `fronts` classes, which the biased selector serves, first in first out in each.
     """
 
     name = "bfs"
     by_score = False
     fronts = 1  # classes; 0 is the highest
-    unit = 1.0  # of the scores: what they are divided by when they are shown
-    moved_by_links = False  # a link found later moves a URL that waits
-    stays = False  # keeps to the host contacted last while it has URLs and may be contacted
+    unit = 1.0  # scores are divided by this for display
+    moved_by_links = False  # links found later change the place of a waiting URL
+    stays = False  # stay with the last host while it has URLs and may be contacted
 
     def score(self, url: UrlFacts) -> float:
         """The URL's own part. By classes: 0..1."""
         return 2.0
 
     def front_of(self, score: float) -> int:
-        """The class of a score. Only asked where `by_score` is off."""
+        """The class of a score. Not called if `by_score`."""
         return 0
 
     def domain_term(self, domain: DomainFacts) -> int:
-        """What all URLs of a domain share."""
+        """The term shared by all URLs of a domain."""
         return 0
 
     def suffix_term(self, visits: int) -> int:
-        """What all URLs under a public suffix share, which has had so many visits."""
+        """The term shared by all URLs under a public suffix that has had `visits` visits."""
         return 0
 
     def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
-        """What the total is made of, by name, as it is shown."""
+        """The components of the total by name, for display."""
         if not self.by_score:
             return {"score": self.score(url)}
         terms = {"url": self.score(url), "domain": self.domain_term(domain), "suffix": self.suffix_term(suffix_visits)}
@@ -54,11 +54,11 @@ class Ordering:
 
     @property
     def front_queues(self) -> int:
-        """How many front queues the task table has under this ordering."""
+        """The number of front queues in the task table under this ordering."""
         return BY_SCORE_FRONTS if self.by_score else self.fronts
 
     def standing(self, url: UrlFacts) -> QueuePosition:
-        """Where the URL waits when it is due."""
+        """The position of the URL when it is due."""
         score = self.score(url)
         if not self.by_score:
             return QueuePosition(self.front_of(score), score)
@@ -66,8 +66,7 @@ class Ordering:
 
     @property
     def settings(self) -> str:
-        """Whatever else the standing of a URL depends on, as one text: a queue that was put in order with other
-        settings is put in order anew."""
+        """Everything else that positions depend on, as text. A queue ordered with other settings is reordered."""
         return ""
 
     def front_until_due(self, front: int) -> int:
@@ -76,7 +75,7 @@ class Ordering:
 
 
 class DepthFirst(Ordering):
-    """The newest URL of the host contacted last; while that has none or rests, the newest of all, and its host next."""
+    """The newest URL of the last host; if it has none or rests, the newest of all, whose host is next."""
 
     name = "dfs"
     by_score = True
@@ -89,7 +88,7 @@ class DepthFirst(Ordering):
 class Novelty(Ordering):
     """score = max(0, 10 - 0.1 * crawls of the domain) + references to the URL + 0.01 * references to the domain.
 
-    Counted in hundredths. A reference is a link on a fetched page, to a URL that waits or to one fetched already.
+    Counted in hundredths. A reference is a link on a fetched page, to a waiting or to a fetched URL.
     """
 
     name = "novelty"
@@ -127,8 +126,8 @@ class Balance(Ordering):
 class Importance(Ordering):
     """score = credit of the page + 1 / (1 + visits of its domain so far).
 
-    A page that is fetched hands 0.85 of its credit to its links in equal parts (`model.facts`). What falls on fetched
-    pages is not handed on before they are fetched again.
+    A fetched page passes 0.85 of its credit to its links in equal parts (`model.facts`). Credit that reaches a fetched
+    page is passed on when it is fetched again.
     """
 
     name = "importance"

@@ -1,9 +1,7 @@
-"""Trusted domains: a signal of 1 for the hosts that whoever runs the crawl has named, 0 for all others.
+"""The signals that a priority is made of: small pure functions with a range of 0..1, and a list of trusted domains.
 
-The signals that a priority is made of, each a small pure function with a range of 0..1.
-
-A signal is None where nothing is known: it then takes no part, and the others carry the score. These functions say
-what a score means; `orderings.mercator` computes the same in one go, and a test holds it to them.
+A signal is None if nothing is known: it is then left out, and the others make up the score. These functions define the
+score; `orderings.mercator` computes the same in one pass, and a test compares the two.
 """
 
 import re
@@ -13,20 +11,20 @@ from math import frexp
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
 from gossamer.model.units import DAY, Url
 
-HOSTS_KEPT = 65_536  # answers that are remembered
+HOSTS_KEPT = 65_536  # cached answers
 
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 
 
 class TrustedDomains:
-    """A set of domains and patterns, asked for one URL after another.
+    """A set of trusted domains and patterns.
 
-    `example.org`    that name and every name below it
-    `*.gov`          every name below `gov`, not `gov` itself
-    `news.*`         every name whose first label is `news` and that has another label
+      `example.org`    that name and every name below it
+      `*.gov`          every name below `gov`, not `gov` itself
+      `news.*`         every name whose first label is `news` and that has another label
 
-    Letters count alike in both cases; names are in A-label form. A lookup is one step for each label of the host, and
-    hosts met lately are remembered.
+    Case does not matter; names are in A-label form. A lookup is one step for each label of the host, and recent hosts
+    are cached.
     """
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
@@ -65,7 +63,7 @@ class TrustedDomains:
         return self.of_host(url.split("/", 3)[2])
 
     def of_host(self, host: str) -> float:
-        """The same for a host as it stands in a URL, with or without a port."""
+        """The same for a host as written in a URL, with or without a port."""
         known = self._known.get(host)
         if known is None:
             if len(self._known) >= HOSTS_KEPT:
@@ -90,29 +88,30 @@ def _without_port(host: str) -> str:
 
 
 LINKS_FOR_HALF = 10
-"""So many links from anywhere are worth half of what links can be worth at all: a site's menu soon gives them."""
+"""This many links are worth half of the maximum: a site's menu soon gives that many."""
 
 AGE_FOR_HALF = 30 * DAY
-"""Seconds. A page that was modified so long ago is half as fresh as one of today."""
+"""Seconds. A page modified this long ago is half as fresh as one modified today."""
 
 CREDIT_STEP = BIRTH_CREDIT / 64
-"""The least received credit that counts: about what a page with fifty links hands to each."""
+"""The least received credit that counts: about what a page with fifty links passes to each."""
 
 CREDIT_DOUBLINGS = 10
-"""So many doublings of the step make 1: sixteen times what a page is born with."""
+"""This many doublings of the step make 1: sixteen times the initial credit."""
 
 HOME, INDEX, ARTICLE, ASSET = 1.0, 0.25, 0.1, 0.0
-"""What the types of pages are worth."""
+"""The values of the page types."""
 
 INDEX_NAMES = ("index.", "default.", "home.")
-"""A last name that begins so stands for its directory."""
+"""A last path segment that begins like this represents its directory."""
 
 _ASSETS = """
     atom avi bmp bz2 css csv doc docx eot epub exe gif gz ico ics iso jpeg jpg js json m4a mov mp3 mp4 mpeg mpg odp ods
     odt ogg pdf png ppt pptx ps rar rss rtf svg tar tgz tif tiff ttf txt wav webm webp woff woff2 xls xlsx xml zip
 """
 ASSET_ENDINGS = frozenset(_ASSETS.split())
-"""Endings of names that are hardly ever pages with links. Most are refused before; documents and feeds are not."""
+"""File name extensions that are hardly ever pages with links. The filter excludes most of them; documents and feeds
+pass."""
 
 
 def links(count: int) -> float:
@@ -126,10 +125,10 @@ def links_from_others(count: int) -> float:
 
 
 def importance(credit: int) -> float:
-    """0: has nothing but what it was born with. 1: was handed sixteen times as much, or more.
+    """0: nothing but the initial credit. 1: received sixteen times as much, or more.
 
-    By the logarithm: every doubling adds a tenth. Between powers of two it goes straight, since that is the same on
-    every machine, and a logarithm may not be.
+    Logarithmic: every doubling adds a tenth. Linear between powers of two, because that gives the same result on every
+    machine, and a logarithm may not.
     """
     received = (credit - BIRTH_CREDIT) / CREDIT_STEP
     if received <= 0.0:
@@ -139,12 +138,12 @@ def importance(credit: int) -> float:
 
 
 def depth(hops: int) -> float:
-    """1: a seed. 0: endlessly far from all seeds; one link away is a half, two are a third."""
+    """1: a seed. 0: infinitely far from all seeds; one link away is a half, two are a third."""
     return 1 / (1 + hops)
 
 
 def nesting(url: Url) -> float | None:
-    """1: the top of a host. 0: endlessly deep in its tree; every level halves it.
+    """1: the top of a host. 0: infinitely deep; every level halves it.
 
     A level is a directory, a file in it, or a query.
     """
@@ -152,8 +151,8 @@ def nesting(url: Url) -> float | None:
 
 
 def page_type(url: Url) -> float | None:
-    """By the URL alone. 1: a home page; 0.25: an index, which is a directory; 0.1: an article, or anything else; 0: an
-    asset, by its ending."""
+    """By the URL alone. 1: a home page; 0.25: an index or directory; 0.1: an article, or anything else; 0: an asset, by
+    its extension."""
     if not url:
         return None
     path, mark, _ = url.partition("?")
@@ -165,26 +164,26 @@ def page_type(url: Url) -> float | None:
 
 
 def freshness(age: float | None) -> float | None:
-    """Seconds since the last known modification. 1: modified just now. 0: endlessly long ago; 30 days are a half."""
+    """Seconds since the last known modification. 1: modified just now. 0: infinitely long ago; 30 days are a half."""
     return None if age is None else AGE_FOR_HALF / (AGE_FOR_HALF + max(0.0, age))
 
 
 def change(visits: int, changes: int) -> float | None:
-    """0: never found changed, in many visits. 1: changed each time, in many. None before the second visit.
+    """0: never changed in many visits. 1: changed each time in many. None before the second visit.
 
-    One visit with a change and one without are taken as seen already, so that two visits prove little.
+    Starts from one visit with a change and one without, so that two visits prove little.
     """
     return None if visits < 2 else (min(changes, visits - 1) + 1) / (visits + 1)
 
 
 def levels(url: Url) -> int:
-    """Of nesting. "http://host/a/b?q" has three slashes before the first name, then one more for each level."""
+    """Levels of nesting. "http://host/a/b?q" has three slashes before the first name, then one more for each level."""
     path, mark, _ = url.partition("?")
     return path.count("/") - 3 + (not path.endswith("/")) + bool(mark)
 
 
 def at_level(level: int) -> float:
-    """What nesting makes of so many levels."""
+    """The value of `nesting` at a level."""
     return 0.5**level
 
 
@@ -198,7 +197,7 @@ SIGNALS: Mapping[str, Callable[[UrlFacts], float | None]] = {
     "freshness": lambda url: freshness(url.age),
     "change": lambda url: change(url.visits, url.changes),
 }
-"""All but `trusted`, which has a list of its own (`frontier.orderings.signals`)."""
+"""All but `trusted`, which is a list (`TrustedDomains`)."""
 
 BORNE_BY_LINKS = frozenset({"importance", "links_from_others", "links"})
-"""The signals that a link found later changes."""
+"""The signals that links found later change."""

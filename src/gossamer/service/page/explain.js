@@ -1,9 +1,10 @@
 // Explains a URL: its state and the reasons for it, with links to its host and to the pages it was found on.
 import { read } from "./api.js";
 import { $, address, button, hostName, made, onSubmit, say } from "./dom.js";
-import { moment, reasons } from "./text.js";
+import { dateTime, reasons } from "./text.js";
 
 const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
+const LABELS = { way: "path from the seed" };
 const OPEN = ["verdicts", "attempts", "finding"];
 
 export function explain(url) {
@@ -25,7 +26,7 @@ async function showExplanation(form) {
   $("story").replaceChildren(
     made("p", { class: "verdict" }, made("b", {}, verdict), made("br"), made("span", { class: "url" }, canonical.url ?? canonical.given)),
     ...(canonical.url ? [actions(canonical, state)] : []),
-    ...(next?.why ? [made("p", {}, next.due_at ? `Next: ${moment(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
+    ...(next?.why ? [made("p", {}, next.due_at ? `Next: ${dateTime(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
     ...Object.entries(parts).filter(([name, part]) => NAMES[name] !== "" && something(part)).map(([name, part]) => chapter(name, part)),
   );
   return "";
@@ -49,7 +50,7 @@ function shown(value) {
   if (Array.isArray(value)) return made("ul", {}, ...value.map((item) => made("li", {}, ...entry(item))));
   if (typeof value !== "object") return made("p", {}, plain("", value));
   return made("dl", {}, ...Object.entries(value).filter(([, item]) => something(item)).flatMap(([name, item]) => [
-    made("dt", {}, name.replaceAll("_", " ")), made("dd", {}, typeof item === "object" ? shown(item) : plain(name, item)),
+    made("dt", {}, LABELS[name] ?? name.replaceAll("_", " ")), made("dd", {}, typeof item === "object" ? shown(item) : plain(name, item)),
   ]));
 }
 
@@ -69,7 +70,7 @@ function flat(item) {
 function plain(name, value) {
   if (value === true) return "yes";
   if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(4)));
-  return name.endsWith("_at") ? moment(value) : String(value);
+  return name.endsWith("_at") ? dateTime(value) : String(value);
 }
 
 export function handleStory() {

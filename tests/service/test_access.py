@@ -13,24 +13,24 @@ from gossamer.errors import DirectoryError
 from gossamer.service.access import (
     LINES,
     AccessControl,
-    Bucket,
     Call,
     Message,
     Policy,
     Receive,
     Scope,
     Send,
-    call_from,
-    judged,
-    names_for,
-    shows,
+    TokenBucket,
+    allowed_names,
+    check_call,
+    parse_call,
     token_in,
+    token_matches,
 )
 from gossamer.service.server import is_loopback
 
 TOKEN = "t" * 43
-HERE = Policy(TOKEN, names_for("127.0.0.1", (), True), True, 1000, 30.0, 100.0)
-ELSEWHERE = replace(HERE, names=names_for("192.0.2.7", ("crawl.test",), False), on_loopback=False)
+HERE = Policy(TOKEN, allowed_names("127.0.0.1", (), True), True, 1000, 30.0, 100.0)
+ELSEWHERE = replace(HERE, names=allowed_names("192.0.2.7", ("crawl.test",), False), on_loopback=False)
 GET = Call("GET", "/status", "127.0.0.1:8470", None, "", "", None)
 POST = Call("POST", "/crawl", "localhost:8470", None, f"Bearer {TOKEN}", "application/json", 20)
 
@@ -66,7 +66,7 @@ POST = Call("POST", "/crawl", "localhost:8470", None, f"Bearer {TOKEN}", "applic
     ],
 )
 def test_a_call_passes_or_is_refused(policy: Policy, call: Call, status: int | None) -> None:
-    refused = judged(policy, call)
+    refused = check_call(policy, call)
 
     assert (None if refused is None else refused.status) == status
     assert refused is None or TOKEN not in refused.error
@@ -74,15 +74,15 @@ def test_a_call_passes_or_is_refused(policy: Policy, call: Call, status: int | N
 
 def test_two_fields_of_one_name_match_nothing() -> None:
     headers = [(b"host", b"localhost"), (b"host", b"evil.test"), (b"authorization", b"Bearer " + TOKEN.encode())]
-    call = call_from({"method": "GET", "path": "/", "headers": headers})
+    call = parse_call({"method": "GET", "path": "/", "headers": headers})
 
-    refused = judged(HERE, call)
+    refused = check_call(HERE, call)
 
     assert refused is not None and refused.status == 403
 
 
 def test_a_bucket_gives_its_rate_and_no_more() -> None:
-    bucket = Bucket(10.0)
+    bucket = TokenBucket(10.0)
 
     assert sum(bucket.take(0.0) for _ in range(100)) == 10
     assert sum(bucket.take(0.5) for _ in range(100)) == 5
@@ -136,8 +136,12 @@ def test_a_token_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
 
     assert token_in(tmp_path / "service.token") == token and len(token) >= 32
     assert (tmp_path / "service.token").stat().st_mode & 0o777 == 0o600
-    assert shows(token, f"Bearer {token}") and not shows(token, f"Bearer {token[:-1]}") and not shows(token, token)
-    assert not shows(token, "Bearer \u00fc")
+    assert (
+        token_matches(token, f"Bearer {token}")
+        and not token_matches(token, f"Bearer {token[:-1]}")
+        and not token_matches(token, token)
+    )
+    assert not token_matches(token, "Bearer \u00fc")
 
 
 @pytest.mark.parametrize(("text", "mode"), [("x" * 40, 0o644), ("short", 0o600), ("", 0o600)])

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from gossamer.service import front_process
-from gossamer.service.front_process import answered_until
+from gossamer.service.front_process import respond_until
 from gossamer.service.http_server import listen
 
 
@@ -32,7 +32,7 @@ def answers(*calls: tuple[str, str, bytes | None]) -> list[tuple[int, str | None
     async def main() -> list[tuple[int, str | None, bytes]]:
         with listen("127.0.0.1", 0) as listening:
             opened = asyncio.get_running_loop().create_future()
-            serving = asyncio.create_task(answered_until(opened, listening))
+            serving = asyncio.create_task(respond_until(opened, listening))
             port = listening.getsockname()[1]
             found = [await asyncio.to_thread(call, port, *each) for each in calls]
             opened.set_result("opened")
@@ -72,7 +72,7 @@ def test_what_is_no_request_holds_nobody_up(said: bytes) -> None:
     async def main() -> tuple[int, str | None, bytes]:
         with listen("127.0.0.1", 0) as listening:
             opened = asyncio.get_running_loop().create_future()
-            serving = asyncio.create_task(answered_until(opened, listening))
+            serving = asyncio.create_task(respond_until(opened, listening))
             with socket.create_connection(listening.getsockname(), timeout=30) as odd:
                 odd.sendall(said)
                 found = await asyncio.to_thread(call, listening.getsockname()[1], "GET", "/healthz")

@@ -12,7 +12,7 @@ from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 from gossamer.observe.snapshot import Internals, Snapshot
-from gossamer.service.event_stream import within
+from gossamer.service.event_stream import newest_within
 from gossamer.service.history import (
     CHARTED,
     KEPT,
@@ -36,34 +36,34 @@ def told(url: str) -> Outcome:
 
 
 def test_a_sample_a_second_is_kept_however_often_somebody_looks() -> None:
-    moments = History()
+    history = History()
     for look in range(41):
-        moments.note(at(look / 4, pages=look * 25))
+        history.add(at(look / 4, pages=look * 25))
 
-    history = moments.history()
+    rows = history.rows()
 
-    assert [round((sample[0] or 0.0) - 1_000_000.0) for sample in history] == list(range(11))
-    assert {sample[1] for sample in history[1:]} == {100.0}
+    assert [round((row[0] or 0.0) - 1_000_000.0) for row in rows] == list(range(11))
+    assert {row[1] for row in rows[1:]} == {100.0}
 
 
 def test_failures_are_charted_by_the_second_over_the_last_few() -> None:
-    moments = History()
+    history = History()
     for second in range(20):
-        moments.note(replace(at(second), errors={"dns_nxdomain": 4, "server_error": 3 * min(second, 10)}))
+        history.add(replace(at(second), errors={"dns_nxdomain": 4, "server_error": 3 * min(second, 10)}))
 
-    charted = [sample[-1] for sample in moments.history()]
+    charted = [sample[-1] for sample in history.rows()]
 
     assert charted[1:11] == [3.0] * 10  # what a former run has met does not count
     assert charted[11:] == [2.4, 1.8, 1.2, 0.6, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 
 def test_no_more_than_the_last_minutes_are_kept() -> None:
-    moments = History()
+    history = History()
     for second in range(3 * KEPT):
-        moments.note(at(second))
+        history.add(at(second))
 
-    assert len(moments.history()) == KEPT
-    assert moments.history()[-1][0] == 1_000_000.0 + 3 * KEPT - 1
+    assert len(history.rows()) == KEPT
+    assert history.rows()[-1][0] == 1_000_000.0 + 3 * KEPT - 1
 
 
 def test_a_moment_tells_where_hosts_and_classes_stand() -> None:
@@ -73,10 +73,10 @@ def test_a_moment_tells_where_hosts_and_classes_stand() -> None:
         asked.append(now)
         return list(range(len(bounds) + 1))
 
-    moments = History()
+    history = History()
     now = replace(at(1.0), hosts_parked=7, queues={"documents": QueueDepth(30, 40)})
-    moments.note(now)
-    found = moments.moment(now, LiveProbes(rests, lambda load: (6, 3, 1) if load == "normal" else (1, 1, 1)))
+    history.add(now)
+    found = history.details(now, LiveProbes(rests, lambda load: (6, 3, 1) if load == "normal" else (1, 1, 1)))
 
     assert found["rests"] == {"bounds": REST_BOUNDS, "hosts": list(range(len(REST_BOUNDS) + 1))}
     assert asked == [now.at] and found["hosts_parked"] == 7
@@ -92,24 +92,24 @@ def test_targets_are_shares_of_a_hundred_and_only_for_the_classes_they_are_meant
 def test_of_long_addresses_only_the_last_are_shown() -> None:
     few = [told(f"http://a.test/{n}/" + "x" * 900) for n in range(9)]
 
-    assert within(few, room=100_000) == few
-    assert within(few, room=3_000) == few[-3:]
-    assert within(few, room=10) == [] and within([], room=10) == []
+    assert newest_within(few, room=100_000) == few
+    assert newest_within(few, room=3_000) == few[-3:]
+    assert newest_within(few, room=10) == [] and newest_within([], room=10) == []
 
 
 def test_times_are_those_of_the_last_seconds_not_of_the_whole_run() -> None:
-    moments, thinking = History(), Durations()
+    history, thinking = History(), Durations()
     for second in range(200):
         for _ in range(10):
             thinking.note_seconds(0.1 if second < 100 else 1.6)
         now = replace(at(second), internals=Internals(phases={CHARTED: thinking.spread(), "tls": Spread()}))
-        moments.note(now)
-    history = moments.history()
-    (_, rate, median, _, most), none = cast(list[list[Any]], moments.moment(now, LiveProbes())["phases"])
+        history.add(now)
+    rows = history.rows()
+    (_, rate, median, _, most), none = cast(list[list[Any]], history.details(now, LiveProbes())["phases"])
 
-    assert history[0][3:6] == [None, None, None]
-    assert [0.065 < (sample[3] or 0) < 0.132 for sample in history[1:100]] == [True] * 99
-    assert [1.0 < (sample[3] or 0) < (sample[5] or 0) < 2.1 for sample in history[106:]] == [True] * 94
+    assert rows[0][3:6] == [None, None, None]
+    assert [0.065 < (sample[3] or 0) < 0.132 for sample in rows[1:100]] == [True] * 99
+    assert [1.0 < (sample[3] or 0) < (sample[5] or 0) < 2.1 for sample in rows[106:]] == [True] * 94
     assert rate == 10.0 and 1.0 < median < most < 2.1
     assert none == ["tls", 0.0, None, None, None]
 
@@ -130,6 +130,6 @@ def test_when_little_was_measured_the_quantiles_are_that() -> None:
     durations = Durations()
     durations.note(1)
     assert quantile(durations.spread().counts, 0.5) <= 1e-6
-    with pytest.raises(ValueError, match="nothing"):
+    with pytest.raises(ValueError, match="all counts are zero"):
         quantile(Spread().counts, 0.5)
     assert Latencies().over(5.0) == []

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.errors import CannotListen
 from gossamer.service.http_server import listen
-from gossamer.service.schemas import shown
+from gossamer.service.schemas import quote
 from tests.integration.small_server import SmallServer, page
 from tests.service.service_process import Service
 
@@ -28,26 +28,31 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.mark.parametrize(
     ("path", "body", "field", "words"),
     [
-        ("/url/limit", b'{"depthLimit": "ten", "urlLengthLimit": 99}', "depthLimit", 'whole number, not "ten"'),
+        ("/url/limit", b'{"depthLimit": "ten", "urlLengthLimit": 99}', "depthLimit", 'an integer, not "ten"'),
         ("/url/limit", b'{"depthLimit": 1e400, "urlLengthLimit": 99}', "depthLimit", "not Infinity"),
         ("/url/limit", b'{"depthLimit": -7, "urlLengthLimit": 99}', "depthLimit", "at least 0, not -7"),
         ("/url/limit", b'{"depthLimit": 1, "urlLengthLimit": 70000}', "urlLengthLimit", "at most 65536, not 70000"),
-        ("/url/limit", b'{"depthLimit": 1}', "urlLengthLimit", "urlLengthLimit: is missing"),
-        ("/url/limit", b'{"depthLimit": 1, "urlLengthLimit": 99, "deep": 1}', "deep", "deep: is not known here"),
-        ("/url/limit", b"[]", None, "the body: must be an object, not a list of 0"),
-        ("/seed/urls", b'{"urls": [17]}', "urls.0", "must be a text, not 17"),
-        ("/seed/urls", b'{"urls": 17}', "urls", "must be a list or a text, not 17"),
-        ("/seed/urls", b'{"urls": " , "}', "urls", 'there is no URL in " , "'),
+        ("/url/limit", b'{"depthLimit": 1}', "urlLengthLimit", "urlLengthLimit: missing"),
+        ("/url/limit", b'{"depthLimit": 1, "urlLengthLimit": 99, "deep": 1}', "deep", "deep: unknown field"),
+        ("/url/limit", b"[]", None, "body: must be an object, not a list of 0"),
+        ("/seed/urls", b'{"urls": [17]}', "urls.0", "must be a string, not 17"),
+        ("/seed/urls", b'{"urls": 17}', "urls", "must be a list or a string, not 17"),
+        ("/seed/urls", b'{"urls": " , "}', "urls", 'no URL in " , "'),
         ("/seed/urls", b'{"urls": ["http://a.test/\\u0007"]}', "urls.0", "http://a.test/\\u0007"),
         ("/crawl", b'{"action": "halt"}', "action", 'not "halt"'),
-        (f"/hosts/{HOST}", b'{"action": "delay", "seconds": 0.001}', "seconds", "at least 0.02, not 0.001"),
-        (f"/hosts/{HOST}", b'{"action": "delay"}', "seconds", "seconds: is missing"),
+        (
+            f"/hosts/{HOST}",
+            b'{"action": "delay", "seconds": 0.001}',
+            "seconds",
+            "0.001 is less than the configured minimum of 0.02",
+        ),
+        (f"/hosts/{HOST}", b'{"action": "delay"}', "seconds", "seconds: missing"),
         (f"/hosts/{HOST}", b'{"action": "pause", "seconds": 5}', "seconds", "not with pause"),
         (
             "/dead",
             b'{"action": "drop", "host": "a.test", "urls": ["http://b.test/"]}',
             "urls",
-            "not together with host",
+            "cannot be combined with host",
         ),
     ],
 )
@@ -67,16 +72,16 @@ def test_a_wrong_body_is_told_which_field_is_wrong_and_what_it_holds(
 @pytest.mark.parametrize(
     ("path", "status", "field", "words"),
     [
-        ("/pages?limt=1", 422, "limt", '"limt" is no parameter of /pages; there are after, host'),
-        ("/pages?limit=1&limit=2", 422, "limit", "given twice"),
-        ("/pages?limit=x", 422, "limit", 'whole number, not "x"'),
+        ("/pages?limt=1", 422, "limt", 'unknown parameter "limt" of /pages; known parameters are after, host'),
+        ("/pages?limit=1&limit=2", 422, "limit", "given more than once"),
+        ("/pages?limit=x", 422, "limit", 'an integer, not "x"'),
         ("/hosts?limit=5000", 422, "limit", 'at most 1000, not "5000"'),
         ("/hosts?sort=size", 422, "sort", 'not "size"'),
-        ("/explain", 422, "url", "url: is missing"),
-        ("/hosts/nowhere.test", 404, "host", "no URL of nowhere.test is known"),
-        ("/nothing", 404, None, 'there is no "/nothing"'),
-        ("/status/", 404, None, 'there is no "/status/"'),
-        ("/seed/urls", 405, None, 'GET is not for "/seed/urls", only POST'),
+        ("/explain", 422, "url", "url: missing"),
+        ("/hosts/nowhere.test", 404, "host", "unknown host nowhere.test"),
+        ("/nothing", 404, None, '"/nothing" does not exist'),
+        ("/status/", 404, None, '"/status/" does not exist'),
+        ("/seed/urls", 405, None, 'GET is not allowed for "/seed/urls"; use POST'),
     ],
 )
 def test_a_wrong_question_is_told_what_is_wrong_with_it(
@@ -180,6 +185,6 @@ def test_a_name_that_cannot_be_is_no_place_to_listen() -> None:
 
 
 def test_a_long_value_is_told_by_its_beginning() -> None:
-    assert shown("x" * 10_000) == '"' + "x" * 59 + "…"
-    assert shown(["a", "b"]) == "a list of 2"
-    assert shown("line\nend") == '"line\\nend"'
+    assert quote("x" * 10_000) == '"' + "x" * 59 + "…"
+    assert quote(["a", "b"]) == "a list of 2"
+    assert quote("line\nend") == '"line\\nend"'

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.ipc import Link
 from gossamer.service.access import App, Message, Receive, Scope, Send, TooLarge
-from gossamer.service.bridge import BridgeClient, BridgeServer, Broken
+from gossamer.service.bridge import ApplicationError, BridgeClient, BridgeServer
 
 SCOPE: Scope = {"type": "http", "method": "POST", "path": "/crawl", "headers": [(b"host", b"x")]}
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}
@@ -45,8 +45,8 @@ class Ends:
         self.across, self.home = BridgeClient(self._here, front), BridgeServer(self._app, home, self._catch_up)
         self._links = front, home
         self._hearing = [
-            asyncio.create_task(_hear(front, self.across.heard)),
-            asyncio.create_task(_hear(home, self.home.heard)),
+            asyncio.create_task(_hear(front, self.across.on_message)),
+            asyncio.create_task(_hear(home, self.home.on_message)),
         ]
         return self.across
 
@@ -225,7 +225,7 @@ def test_a_mistake_of_the_application_is_told_and_raised() -> None:
 
     async def call() -> None:
         async with Ends(app) as across:
-            with pytest.raises(Broken, match="RuntimeError: a mistake"):
+            with pytest.raises(ApplicationError, match="RuntimeError: a mistake"):
                 await _called(across, nothing, send)
 
     asyncio.run(call())
@@ -323,8 +323,8 @@ def test_when_the_crawl_is_gone_whoever_waits_is_told() -> None:
         async with ends as across:
             waiting: asyncio.Task[Any] = asyncio.ensure_future(_called(across, nothing, nothing))  # type: ignore[arg-type]
             await asyncio.sleep(0)  # the call begins
-            across.lost()
-            with pytest.raises(Broken):
+            across.on_disconnect()
+            with pytest.raises(ApplicationError):
                 await waiting
             ends.home.close()
 

@@ -1,0 +1,27 @@
+"""The tables of a crawl in one SQLite file: opens connections for the writer, the loader and reports."""
+
+from pathlib import Path
+
+from gossamer.backends.sqlite import crawl_reader
+from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
+
+
+class SqliteTables:
+    """`store.ports.Tables`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def open_writer(self) -> SqliteDatabase:
+        return open_writer(self.path)
+
+    def open_reader(self) -> SqliteDatabase:
+        return open_reader(self.path)
+
+    def open_crawl_reader(self) -> SqliteCrawlReader:
+        """A connection for reports. Raises NotThisCrawl, OldSchema, StoreFailed."""
+        return crawl_reader.open_reader(self.path)
+
+    def close(self) -> None:
+        """Nothing to give back: the tables are in their file."""
