@@ -1,12 +1,10 @@
-"""The stages in order, joined.
+"""The crawl: joins the stages.
 
-`pipeline` is the crawl: it turns the frontier's visits into fetches, fetches into documents, documents into batches,
-and commits into news for the frontier. `visiting` performs one visit, `reading` reads one document, `intake` lets URLs
-in, `landing` decides what an answer means for its URL. `recrawling` plans the next visit of everything, `refreshing`
-queues what is due again; `rehearsal` lets months of that pass within minutes, on this machine. `directory` is the
-crawl's place on disk, `recovery` what a crash left behind, `supervisor` runs a crawl from start to end: signals,
-limits, progress.
+`engine` starts visits and loads the frontier, `visit/` performs one visit, `document/` processes one document, and
+`visit.settle` is where both end: in the open batch of the store. `observers` has the protocol by which the other parts
+follow along: `counters`, `requeue` (due URLs), `trap_accounts` (feedback), `events` (subscribers and hooks). `slots`
+and `load_detector` decide how much happens at a time, `status` reports it. `run/` opens, runs and closes a crawl.
 
-What always holds: nothing is counted as done before it is committed; a visit in flight is not state; every queue is
-bounded, and at 80 % nothing new is fetched.
+Invariants: nothing counts as done before it is committed; a visit in flight is not state; every queue is bounded, and
+at 80 % of a bound nothing new is fetched.
 """

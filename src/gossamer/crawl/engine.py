@@ -104,7 +104,7 @@ class Engine(NullObserver):
         warm_up: WarmUp,
         limits: EngineLimits,
     ) -> None:
-        """`bodies` is only asked how full it is."""
+        """`bodies` is needed for its saturation only."""
         self._frontier = state.frontier
         self._store = state.store
         self._counters = state.counters

@@ -38,11 +38,11 @@ class CrawlObserver(Protocol):
         ...
 
     def committed(self, committed: Committed) -> None:
-        """That batch is on record."""
+        """The batch of the last `before_commit` is committed."""
         ...
 
     def host_retired(self, host_id: HostId) -> None:
-        """The host has no back queue any more, and that is on record. Called before `committed`."""
+        """The host has given up its back queue, and that is committed. Called before `committed`."""
         ...
 
 

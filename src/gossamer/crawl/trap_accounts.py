@@ -1,14 +1,12 @@
-"""What the crawl has spent on each shape of each host, and on each domain's hosts. Hot: benchmarks/bench_traps.py.
+"""Feedback from outcomes: trap accounts per host and domain, learned parameters, soft 404s. Hot:
+benchmarks/bench_traps.py.
 
-`filter.trap_budget` decides; here is what it decides on: accounts for the hosts that are being crawled, filled from
-the outcomes of visits. They come from the store with their host and go back to it every few pages, so a restart
-remembers what a trap has cost.
+`filter.trap_budget` has the rules; the accounts here count what the shapes of a host and the hosts of a domain have
+cost. They are loaded with their host and stored every few pages, so that a restart does not forget what a trap has
+cost.
 
-What always holds: memory is bounded (`max_shapes`; the hosts that were not used for the longest time are given up, and
-stand in the store); a URL whose shape is cut is not asked for, and stays on record as excluded, so that it comes back
-if the cut is lifted.
-
-What the crawl learns from what came of its visits: which shapes are traps, which parameters choose nothing.
+Invariants: memory is bounded (`max_shapes`; the least recently used hosts are evicted to the store). A URL whose shape
+is cut is not requested, and is stored as excluded, so that it can be requeued if the cut is lifted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,20 +25,20 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import Domain, HostId, HostKey, Instant, Url
 
-# Looking a member up costs as much as a call, and these are asked for with every page.
+# Looking up a member costs as much as a call, and these are used for every page.
 _STORED, _NEW = UrlState.STORED, PageValue.NEW
 
-_SAVE_EVERY = 16  # pages, or hosts of a domain: what a crash makes us forget
-_LOOK_EVERY = 16  # pages whose links are looked at; the first ones of a shape more often
-_LINKS_LOOKED_AT = 24  # of these, strewn over the page
+_SAVE_EVERY = 16  # pages of a host, or hosts of a domain; a crash loses no more
+_LOOK_EVERY = 16  # one of this many pages has its links examined; the first of a shape more often
+_LINKS_LOOKED_AT = 24  # links examined, spread over the page
 _FIRST_LOOKS = 10
-_MANY_HOSTS = 64  # of a domain, from which on links between them are looked at
+_MANY_HOSTS = 64  # of a domain, from which on links between its hosts are examined
 _NO_DIGITS = str.maketrans("", "", "0123456789")
-_SAME_DISTANCE = 1  # of a near-duplicate whose text is that of another page
+_SAME_DISTANCE = 1  # up to which a near-duplicate counts as the same text
 
 
 class TrapAccounts:
-    """Keeps the accounts. All calls from the event loop; nothing waits."""
+    """The accounts of the hosts in memory. Owned by the event loop; no call waits."""
 
     def __init__(
         self,
@@ -50,28 +48,28 @@ class TrapAccounts:
         is_free: Callable[[HostKey], bool] = lambda host: False,
         max_shapes: int = 100_000,
     ) -> None:
-        """`is_free`: hosts for which nothing is ever cut."""
+        """`is_free`: hosts that are exempt from cuts."""
         self._policy = policy
         self._domain_of = domain_of
         self._is_free = is_free
         self._max_shapes = max_shapes
-        self._hosts: dict[HostId, HostBudget] = {}  # longest unused first
+        self._hosts: dict[HostId, HostBudget] = {}  # least recently used first
         self._domains: dict[int, DomainBudget] = {}  # the same
         self._shapes = 0  # held by `_hosts`
         self._changed: dict[HostId, HostBudget] = {}  # to be stored with the next batch
         self._changed_domains: dict[int, DomainBudget] = {}
 
     def __len__(self) -> int:
-        """Shapes in memory, with one for each host."""
+        """The number of shapes in memory, plus one for each host."""
         return self._shapes + len(self._hosts)
 
     def host_loaded(self, record: HostRecord) -> None:
-        """A host has got a back queue; this is what the store has of it."""
+        """Restore the account of a host, and that of its domain."""
         host_id = record.host_id
         budget = self._hosts.pop(host_id, None)
         if budget is None:
             budget = HostBudget() if record.budget is None else HostBudget.from_text(record.budget)
-            # Whoever was contacted before has been let in before, on record or not.
+            # A host that was contacted before was admitted before, even if that is not stored.
             budget.admitted = budget.admitted or record.next_contact > 0
             self._shapes += len(budget)
         self._hosts[host_id] = budget
@@ -84,7 +82,7 @@ class TrapAccounts:
         self._make_room()
 
     def verdict(self, visit: Visit) -> Cut | None:
-        """Why this URL is not to be asked for; None if it may be. Asked before its host is contacted."""
+        """The cut that excludes this URL, or None. Called before its host is contacted."""
         budget = self._hosts.get(visit.host_id)
         if budget is None or (budget.admitted and not budget.cuts) or self._is_free(visit.host):
             return None
@@ -99,7 +97,7 @@ class TrapAccounts:
         return budget.cut_of(_shape(visit.task.url)) if budget.cuts else None
 
     def settled(self, visit: Visit, settlement: Settlement, read: ProcessedDocument | None = None) -> None:
-        """What came of a request; of a document, with what was read of it."""
+        """Count the outcome of a request, with its document if there is one."""
         budget = self._hosts.get(visit.host_id)
         if budget is None:
             return
@@ -107,11 +105,11 @@ class TrapAccounts:
         if state is _STORED:
             worth = _worth(settlement)
         elif state is UrlState.DUPLICATE or (
-            state is UrlState.REDIRECT and self._leads_to_its_like(visit, settlement.redirect_to)
+            state is UrlState.REDIRECT and self._redirects_to_same_shape(visit, settlement.redirect_to)
         ):
             worth = PageValue.SAME
         else:
-            return  # errors and what is missing lead nowhere, so they cannot be endless
+            return  # errors and missing pages have no links, so they cannot be endless
         if worth is _NEW and not budget.found_new:
             budget.found_new = True
             domain = self._domains.get(visit.domain_id)
@@ -136,7 +134,7 @@ class TrapAccounts:
             self._changed[visit.host_id] = budget
 
     def looked(self, visit: Visit, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: Sequence[int]) -> None:
-        """All links of a page, and which of them nobody knew. Only some pages are looked at."""
+        """All links of a page; `fresh` has the indexes of those that are new. Only some pages are examined."""
         budget = self._hosts.get(visit.host_id)
         number = visit.task.url_id
         if budget is not None and budget.pages >= self._policy.patience:
@@ -155,7 +153,7 @@ class TrapAccounts:
             domain.count_links(new, len(others) - new, self._policy)
 
     def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
-        """A link of the page to its own host did not enter because of its form."""
+        """Count a link that was refused because of its form, if it leads to the same host."""
         budget = self._hosts.get(visit.host_id) if host == visit.host else None
         if budget is not None:
             budget.refused[reason] = budget.refused.get(reason, 0) + 1
@@ -163,7 +161,7 @@ class TrapAccounts:
                 self._changed[visit.host_id] = budget
 
     def before_commit(self, batch: Batch) -> None:
-        """Put what has changed into a batch that is about to be committed."""
+        """Put the accounts that have changed into the batch."""
         for host in batch.retired:
             self._retired(host.host_id)
         if self._changed:
@@ -174,7 +172,7 @@ class TrapAccounts:
             self._changed_domains = {}
 
     def _retired(self, host_id: HostId) -> None:
-        """A host has given its back queue up: what is known of it is stored."""
+        """Store the account of a host that gives up its back queue."""
         budget = self._hosts.get(host_id)
         if budget is not None and (len(budget) or budget.refused):
             self._changed[host_id] = budget
@@ -192,8 +190,8 @@ class TrapAccounts:
             if domain.hosts > 1:
                 self._changed_domains[number] = domain
 
-    def _leads_to_its_like(self, visit: Visit, target: str | None) -> bool:
-        """Whether a redirect goes to a URL of the same shape on the same host."""
+    def _redirects_to_same_shape(self, visit: Visit, target: str | None) -> bool:
+        """Whether a redirect leads to a URL of the same shape on the same host."""
         if target is None or not target.startswith(("http://", "https://")):
             return False
         authority = target.partition("://")[2]
@@ -207,7 +205,7 @@ def _shape(url: Url) -> Shape:
 
 
 def _worth(settlement: Settlement) -> PageValue:
-    """What a stored document was worth: that of a near-duplicate falls with its distance."""
+    """The value of a stored document; for a near-duplicate it depends on the distance."""
     if settlement.reason == SOFT_404:
         return PageValue.SAME
     if settlement.distance is None:
@@ -216,7 +214,8 @@ def _worth(settlement: Settlement) -> PageValue:
 
 
 def _outline(settlement: Settlement, read: ProcessedDocument) -> TemplateSketch | None:
-    """What one template makes of no text: one title but for its numbers, one size, so many links. None if no page."""
+    """A sketch of a page without text: its title without digits, its size and its number of links. None if it is not a
+    page."""
     if read.links is None or settlement.size is None:
         return None
     title = settlement.title or ""

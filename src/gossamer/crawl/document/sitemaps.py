@@ -1,7 +1,7 @@
 """Sitemaps and feeds: which are fetched, and how the URLs that they list are admitted (ADR 14).
 
 A sitemap is a URL of the task table and is visited like any other. The URLs that it lists are committed in lots of up
-to a thousand, each after the previous one is on record, and the sitemap is settled with the last lot. So neither the
+to a thousand, each after the previous one is committed, and the sitemap is settled with the last lot. So neither the
 event loop nor a commit is blocked for long, and a crash costs a second visit and loses nothing.
 """
 

@@ -1,1 +1,1 @@
-"""The life of a crawl: its directory, its parts, recovery after a crash, signals."""
+"""Running a crawl: its directory, the composition root, recovery after a crash, session, signals."""

@@ -129,7 +129,7 @@ def store_for(config: Config, directory: CrawlDirectory) -> tuple[CrawlTables, C
 def captures_for(
     config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
 ) -> CaptureFiles:
-    """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
+    """The WARC files, truncated to what was committed. Raises DirectoryError if committed records are missing."""
     if not has_files(config):
         return MemoryCaptures(WarcEncoder(ids).encode)
     for repair in cut_back(directory.warcs, committed):
@@ -153,7 +153,7 @@ def captures_for(
 def outcome_feedback_for(
     config: Config, parameters: list[LearntParameter], soft_404: Soft404Detector
 ) -> tuple[OutcomeFeedback, Identities]:
-    """What learns from outcomes, and what it knows of parameters from before."""
+    """What learns from outcomes, with the parameters that were learned before."""
     learnt = (
         [LearnedParameter(*known[:5]) for known in parameters if not known.refuted] if config.identity.learn else []
     )
@@ -167,14 +167,16 @@ def outcome_feedback_for(
 
 
 def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> RecrawlPlanner:
-    """What plans the next visits. `price`: what the crawl remembers of it."""
-    wishes = config.recrawl
-    known = price_from(price, wishes, opening_price_for(config), now)
-    return RecrawlPlanner(wishes, recrawl_policy_for(config), recrawl_rules_for(wishes), known, importance_for(config))
+    """What plans the next visits. `price`: its stored state."""
+    settings = config.recrawl
+    known = price_from(price, settings, opening_price_for(config), now)
+    return RecrawlPlanner(
+        settings, recrawl_policy_for(config), recrawl_rules_for(settings), known, importance_for(config)
+    )
 
 
 def recall(resolver: Resolver, host: HostKey, text: str) -> None:
-    """Tell the resolver where a host was before the restart, as its row has it."""
+    """Give the resolver the stored addresses of a host."""
     stored = StoredAnswer.from_text(text)
     if stored is not None:
         resolver.restore(host, stored)
@@ -186,7 +188,7 @@ def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]
 
 
 def audit_for(config: Config) -> PolitenessAudit:
-    """The crawl's own audit of its politeness."""
+    """The audit of our own politeness."""
     return PolitenessAudit(
         min_delay=Seconds(config.delay),
         factor=config.delay_factor,
@@ -197,7 +199,7 @@ def audit_for(config: Config) -> PolitenessAudit:
 
 @dataclass(slots=True)
 class Crawl:
-    """A crawl, ready to run: what the supervisor needs of it."""
+    """A crawl that is ready to run."""
 
     directory: CrawlDirectory
     engine: Engine
@@ -214,7 +216,7 @@ class Crawl:
     clock: Clock
     admission: Admission
     hosts: HostSettingsTable
-    scope_seeds: set[HostKey]  # hosts of seeds, all of them
+    scope_seeds: set[HostKey]  # hosts of all seeds
     controls: HostControls
     host_contexts: HostContexts
     reads: ReaderThread
@@ -227,8 +229,8 @@ class Crawl:
         return self.tables.open_crawl_reader()
 
     def change_rules(self, config: Config) -> None:
-        """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
-        single hosts, and when pages are to be visited again. Raises ConfigError; then nothing was changed."""
+        """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
+        too. Raises ConfigError; then nothing was changed."""
         hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
         self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
         self.hosts.replace_with(hosts)
@@ -238,7 +240,7 @@ class Crawl:
         self.engine.pump_soon()
 
     async def close(self) -> None:
-        """Give everything back. The pipeline has ended."""
+        """Release all resources, after the engine has ended."""
         await self.fetcher.close()
         await self.resolver.close()
         await self.large_pages.close()
@@ -247,7 +249,7 @@ class Crawl:
         self.loader.close()  # the last one: a connection for reports cannot leave the database without a log
         self.tables.close()
         self.journal.close()
-        # Visits that were cut off, and outcomes that could not be committed, are known to the journal alone: it stays.
+        # Only the journal knows of visits that were cancelled and outcomes that could not be committed: then it stays.
         if self.store.is_idle and not self.visitor.open_contacts:
             self.journal.clear()
         self.directory.close()

@@ -1,6 +1,6 @@
-"""Starting where the last process stopped, however it stopped. A start runs the same code as a restart.
+"""Recovery: continues where the last process stopped, however it ended. A first start runs the same code.
 
-Fills what remembers URLs and documents from the store, in the background: until then the store is asked instead.
+Politeness clocks are restored from the contact journal, and the in-memory filters are filled from the store.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,7 +19,7 @@ from gossamer.store.threads import StoreQueries
 
 
 class RecoveredContacts(NamedTuple):
-    """How polite we still have to be."""
+    """Until when hosts and addresses rest that were contacted after the last commit."""
 
     clocks: list[HostClock]
     addresses: dict[str, Instant]
@@ -31,10 +31,9 @@ def contacts_before_the_crash(
     now: Instant,
     known: Callable[[HostId], tuple[Instant, Seconds | None]],
 ) -> RecoveredContacts:
-    """The clocks of hosts that were contacted after the last commit, as the contact journal has
-    them (`last_contacts`).
+    """The clocks of hosts that were contacted after the last commit, from the contact journal (`last_contacts`).
 
-    `known` tells what the database says of a host: next contact and Crawl-delay.
+    `known` returns the next contact and the Crawl-delay of a host from the database.
     """
     clocks = []
     addresses: dict[str, Instant] = {}
@@ -61,27 +60,27 @@ _ORIGINALS = 1000  # likewise
 
 async def warm(
     loader: TaskSource,
-    ask: Callable[..., Awaitable[Any]],
+    query: Callable[..., Awaitable[Any]],
     contents: ContentSeen[int],
     seen: SeenTest,
 ) -> None:
-    """All digests and fingerprints."""
+    """Load all digests and fingerprints."""
     digests = loader.digests(_CHUNK)
-    while chunk := await ask(next, digests, []):
+    while chunk := await query(next, digests, []):
         contents.warm(chunk)
     prints = loader.fingerprints(_CHUNK)
-    while numbers := await ask(next, prints, []):
+    while numbers := await query(next, prints, []):
         seen.warm(numbers)
     contents.finish_warming()
     seen.finish_warming()
 
 
-async def recall(loader: TaskSource, ask: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
-    """The latest originals, as many as are kept to find near-duplicates by."""
+async def recall(loader: TaskSource, query: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
+    """Load the latest originals, the window in which near-duplicates are found."""
     if near is None:
         return
     originals = loader.latest_originals(near.window, _ORIGINALS)
-    while chunk := await ask(next, originals, []):
+    while chunk := await query(next, originals, []):
         for url_id, signature in chunk:
             near.add(url_id, signature)
 

@@ -1,4 +1,4 @@
-"""A crawl that is open: its log, its word for `gossamer status`, its hooks; everything but who starts and stops it."""
+"""An open crawl with its log, status file, display and hooks. Who starts and stops it is not decided here."""
 
 import asyncio
 import os
@@ -27,13 +27,13 @@ from gossamer.seed.lists import Seed
 from gossamer.sketch.durations import Durations
 
 HEARTBEAT_SECONDS = 0.02
-LOOKS_AT_HOSTS = 8
-"""In so many looks all hosts are looked at once."""
+SNAPSHOTS_PER_SCAN = 8
+"""Snapshots between two scans of all hosts."""
 SAMPLE_SECONDS = 60.0
 
 
 class Display(Protocol):
-    """Shows progress."""
+    """Displays progress."""
 
     def update(self, snapshot: Snapshot) -> None: ...
 
@@ -42,7 +42,7 @@ class Display(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What somebody who runs a crawl needs of it."""
+    """An open crawl for the code that runs it."""
 
     crawl: Crawl
     log: EventLog
@@ -61,9 +61,9 @@ async def session(
     part: WorkerShare | None = None,
     fingerprint_key: int | None = None,
 ) -> AsyncIterator[Session]:
-    """Open a crawl; the block runs it. Shows and logs what happens, and gives everything back at the end.
+    """Open a crawl; the block runs it. Displays and logs its progress, and releases everything at the end.
 
-    Hooks that the configuration names are found by their entry points; `hooks` are the caller's own. Without a seed
+    Hooks that the configuration names are loaded from entry points; `hooks` are those of the caller. Without a seed
     there is no crawl, unless it `may_be_empty`. Raises UsageError or DirectoryError; then nothing was changed.
     """
     named = [(name, hook_named(name)) for name in config.hooks]
@@ -128,7 +128,7 @@ def _hooked(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> H
 
 
 async def _tick(watch: "Watch", display: Display, log: EventLog, live: Path) -> None:
-    """Four looks a second; a word for `gossamer status` every second, a line in the log every ten."""
+    """Update the display four times a second, the status file every second, and the log every ten."""
     writing: asyncio.Task[None] | None = None
     ticks = 0
     try:
@@ -138,14 +138,14 @@ async def _tick(watch: "Watch", display: Display, log: EventLog, live: Path) -> 
             snapshot = watch.snapshot()
             display.update(snapshot)
             if ticks % 4 == 1 and (writing is None or writing.done()):
-                # In a thread, and not waited for: the disk may be busy with what the crawl stores.
+                # In a thread, without waiting: the disk may be busy with commits.
                 status = Status(os.getpid(), snapshot)
                 writing = asyncio.create_task(asyncio.to_thread(write_live, live, status))
             if ticks % 40 == 0:
                 _log_progress(log, snapshot)
     finally:
         if writing is not None:
-            await asyncio.wait([writing], timeout=1.0)  # or it would be made again after its removal
+            await asyncio.wait([writing], timeout=1.0)  # or it would be written after its removal
         remove_live(live)
 
 
@@ -165,7 +165,7 @@ def _log_progress(log: EventLog, snapshot: Snapshot) -> None:
 
 
 class Watch:
-    """Looks at a running crawl without disturbing it."""
+    """Takes snapshots of a running crawl."""
 
     def __init__(self, crawl: Crawl, log: EventLog) -> None:
         self._crawl = crawl
@@ -175,13 +175,13 @@ class Watch:
         self._lag = 0.0
         self._worst_lag = 0.0
         self._wakings = Durations()
-        self._failing = 0  # hosts, as of the last look at all of them
+        self._failing = 0  # hosts, as of the last scan
         self._looks = 0
         self._fresh: float | None = None  # as of the last sample
         self._overdue = 0
 
     async def heartbeat(self) -> None:
-        """Learn how late the event loop wakes us: that long it was held by something."""
+        """Measure how late the event loop wakes this task: that long it was blocked."""
         monotonic = self._crawl.clock.monotonic
         while True:
             before = monotonic()
@@ -192,11 +192,11 @@ class Watch:
             self._wakings.note_seconds(late)
 
     async def sample(self) -> None:
-        """Look now and then how fresh the copies are. Costs the thread that reads the store some ten milliseconds."""
+        """Estimate the freshness of the stored pages once a minute. Costs the reader thread some ten milliseconds."""
         crawl = self._crawl
         while True:
             now = crawl.clock.now()
-            with suppress(StoreFailed):  # then the figures stay what they were
+            with suppress(StoreFailed):  # then the metrics keep their values
                 report = await crawl.reads.ask(crawl.reports.status.recrawl_report, now)
                 self._fresh, self._overdue = freshness_of(report.sample, now), report.overdue
             await asyncio.sleep(SAMPLE_SECONDS)
@@ -220,7 +220,7 @@ class Watch:
 
     def _internals(self) -> Internals:
         crawl = self._crawl
-        if self._looks % LOOKS_AT_HOSTS == 0:
+        if self._looks % SNAPSHOTS_PER_SCAN == 0:
             self._failing = crawl.visitor.hosts_failing()
         self._looks += 1
         return internals_of(
@@ -327,7 +327,7 @@ def waits_of(
     store_slow: bool = False,
     paused: bool = False,
 ) -> Waits:
-    """What a crawl waits for, as far as its frontier knows: of tries due later only the nearest date."""
+    """What the crawl waits for, as far as its frontier knows; of later retries only the next date."""
     return Waits(
         in_flight=in_flight,
         unread=unread,

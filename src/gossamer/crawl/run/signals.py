@@ -1,4 +1,4 @@
-"""A crawl from start to end under the signals of a terminal."""
+"""Runs a crawl from start to end, with SIGINT, SIGTERM and SIGHUP."""
 
 import asyncio
 import gc
@@ -17,7 +17,7 @@ from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import Seed
 
 INTERRUPTED = 130
-GRACE_SECONDS = 8.0  # after the first Ctrl-C; what is still in flight then is dropped, and due again
+GRACE_SECONDS = 8.0  # after the first Ctrl-C; visits still in flight then are dropped and stay queued
 
 
 def run_crawl(
@@ -30,7 +30,7 @@ def run_crawl(
 ) -> tuple[int, Snapshot]:
     """Run a crawl to its end. Returns the exit status and the last snapshot. Raises GossamerError.
 
-    `reread` gives the configuration as it stands now; on SIGHUP the rules of entry are taken from it.
+    `reread` reads the configuration again; on SIGHUP its scope rules are applied.
     """
     return uvloop.run(_run(config, list(seeds), add_seeds, display, reread))
 
@@ -41,7 +41,7 @@ async def _run(
     loop = asyncio.get_running_loop()
     try:
         async with session(config, seeds, add_seeds, display) as opened:
-            # What lives from here on is young or cached for long; looking through all of it often would be waste.
+            # Objects made from here on are either short-lived or cached for long: collecting often would be a waste.
             gc.freeze()
             gc.set_threshold(50_000, 20, 50)
             interrupts = Interrupts(opened.crawl)
@@ -61,14 +61,14 @@ async def _run(
                 leaving.cancel()
             last = opened.watch.snapshot()
     finally:
-        # Not before: whoever presses Ctrl-C once more must not keep us from giving everything back.
+        # Not before: another Ctrl-C must not interrupt the cleanup.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
     return (INTERRUPTED if interrupts.count else 0), last
 
 
 def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> None:
-    """SIGHUP. A configuration that cannot be used changes nothing; the log says why."""
+    """Apply a changed configuration after SIGHUP. An invalid one changes nothing; the log says why."""
     try:
         crawl.change_rules(reread())
     except UsageError as error:
@@ -78,8 +78,8 @@ def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> 
 
 
 async def _leave_paused(crawl: Crawl, log: EventLog, max_hosts: int) -> None:
-    """End the crawl when all that is left are hosts that were paused through the service: nobody can resume them while
-    it is not running, so there is nothing to wait for."""
+    """End the crawl when only hosts are left that were paused through the service: without the service they cannot be
+    resumed."""
     times = 0
     while crawl.controls.paused and times < 2:
         await asyncio.sleep(PAUSED_LOOK)
@@ -93,12 +93,12 @@ def _only_paused_left(crawl: Crawl, max_hosts: int) -> bool:
     frontier = crawl.frontier.statistics()
     if frontier.out or frontier.parked or frontier.next_due is not None or not crawl.store.is_idle:
         return False
-    # With as many hosts in memory as there may be, there are others of which the frontier knows nothing.
+    # With the maximum number of hosts in memory there may be others that the frontier does not know.
     return 0 < frontier.hosts < max_hosts and frontier.hosts == crawl.controls.held(crawl.clock.now())
 
 
 class Interrupts:
-    """Ctrl-C: the first finishes what is in flight, the second stops at once. Both lose nothing."""
+    """Ctrl-C: the first finishes the visits in flight, the second stops at once. Neither loses anything."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl

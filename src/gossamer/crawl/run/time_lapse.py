@@ -1,7 +1,7 @@
-"""A crawl that is rehearsed: months of visits within minutes, against servers on this machine.
+"""Time-lapse: months of visits within minutes, against servers on this machine (option `rehearse`).
 
-Its directory holds a clock that is ahead of the world's, and stays a rehearsal for good. Since gaps between visits are
-short in real time, no address but loopback is ever dialled, and nothing goes through a proxy.
+The crawl directory has a clock that runs ahead, and is in time-lapse for good. Since the gaps are short in real time,
+only loopback addresses are dialled, and no proxy is used.
 """
 
 import ipaddress
@@ -17,7 +17,7 @@ _KEY = "rehearse"
 
 
 def clock_for(directory: CrawlDirectory, config: Config) -> Clock:
-    """The clock of a crawl. Raises ConfigError for a rehearsal that cannot be, DirectoryError for one that cannot be
+    """The clock of a crawl. Raises ConfigError if time-lapse is not possible, DirectoryError if its file cannot be
     written."""
     file = directory.path / CLOCK_FILE
     speed = config.rehearse
@@ -25,8 +25,8 @@ def clock_for(directory: CrawlDirectory, config: Config) -> Clock:
         return SteadyClock()
     if not file.exists() and not directory.is_new:
         raise ConfigError(_KEY, f"the crawl in {directory.path} is no rehearsal; choose another --dir")
-    wishes: list[FetchSection | HostSection] = [config.fetch, *config.host.values()]
-    if any(wish.proxy or wish.proxy_env for wish in wishes):
+    sections: list[FetchSection | HostSection] = [config.fetch, *config.host.values()]
+    if any(section.proxy or section.proxy_env for section in sections):
         raise ConfigError(_KEY, "a rehearsal goes through no proxy: it is for servers on this machine")
     try:
         return SharedClock(file) if speed is None else FastClock(file, speed)
@@ -35,7 +35,7 @@ def clock_for(directory: CrawlDirectory, config: Config) -> Clock:
 
 
 def may_dial_for(clock: Clock, may_dial: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Which addresses may be dialled by a crawl with this clock."""
+    """The check of addresses for a crawl with this clock: in time-lapse only loopback passes."""
     if not isinstance(clock, SharedClock):
         return may_dial
     return lambda address: may_dial(address) and ipaddress.ip_address(address).is_loopback

@@ -100,7 +100,7 @@ class HostContexts(NullObserver):
                 context.trouble = None
 
     def restored_answer(self, record: RobotsRecord) -> RobotsAnswer:
-        """The rules that a stored answer stands for."""
+        """The answer that a stored record means."""
         return remembered_answer(
             record.status,
             record.body,
