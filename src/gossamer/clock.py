@@ -67,7 +67,7 @@ class SharedClock(SteadyClock):
     def advance(self, by: Seconds) -> None:
         """Advance the clock for all processes. Only one of them may do so."""
         if by < 0:
-            raise ValueError(f"time does not run backwards: {by}")
+            raise ValueError(f"cannot advance a clock by {by} seconds")
         self._ahead[0] += by
 
 
@@ -117,7 +117,7 @@ class VirtualClock:
 
     def advance(self, by: Seconds) -> None:
         if by < 0:
-            raise ValueError(f"time does not run backwards: {by}")
+            raise ValueError(f"cannot advance a clock by {by} seconds")
         self._now = Instant(self._now + by)
 
 

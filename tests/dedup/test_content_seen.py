@@ -55,7 +55,7 @@ def test_the_least_recently_used_content_is_evicted_and_asked() -> None:
 
 
 def test_a_memory_for_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="memory of 0 "):
+    with pytest.raises(ValueError, match="at least 1 document, not 0"):
         ContentSeen[int](capacity=10, remember=0)
 
 

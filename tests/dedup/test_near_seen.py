@@ -145,5 +145,5 @@ def test_a_page_that_changed_or_became_a_near_duplicate_is_not_found_by_what_it_
 
 
 def test_a_window_without_room_is_refused() -> None:
-    with pytest.raises(ValueError, match="window of 0"):
+    with pytest.raises(ValueError, match="at least 1 original, not 0"):
         window_of(0)

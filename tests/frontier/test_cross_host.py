@@ -29,7 +29,7 @@ def out(world: World, host_id: HostId) -> int:
         assert isinstance(world.take_turns(), Visit)
 
 
-def test_a_host_is_not_visited_while_somebody_asks_it() -> None:
+def test_a_host_is_not_visited_during_a_cross_host_request() -> None:
     world = world_of(A, B)
     place = out(world, A)
     assert [visit.host_id for visit in world.out] == [A]
@@ -52,7 +52,7 @@ def test_a_cross_host_request_is_followed_by_the_gap_of_the_other_host_and_its_a
     assert world.enter(place, THERE)
 
 
-def test_the_visit_that_asked_comes_again_at_once_because_its_own_host_saw_nothing() -> None:
+def test_a_visit_resumes_at_once_after_a_request_to_another_host() -> None:
     world = world_of(A)
     first = world.out[out(world, A)]
     assert world.begin_errand(0, STRANGER, THERE)
@@ -76,7 +76,7 @@ def test_an_unknown_host_is_given_its_gap() -> None:
     assert answer == WaitUntil(Instant(ended + 4.0))
 
 
-def test_a_host_that_is_out_is_waited_for() -> None:
+def test_a_cross_host_request_waits_for_a_busy_host() -> None:
     world = world_of(A, B)
     out(world, A)
     out(world, B)
@@ -84,7 +84,7 @@ def test_a_host_that_is_out_is_waited_for() -> None:
     assert not world.begin_errand(out(world, A), B, THERE)
 
 
-def test_a_host_whose_last_contact_is_not_on_record_yet_is_waited_for() -> None:
+def test_a_cross_host_request_waits_for_a_retirement_to_be_committed() -> None:
     world = world_of(A, B, urls=1)
     out(world, A)
     world.finish(out(world, B), world.contact(took=0.4))

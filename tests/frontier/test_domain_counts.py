@@ -47,7 +47,7 @@ def test_a_million_domains_that_come_and_go_leave_nothing_behind() -> None:
     assert not table._hosts
 
 
-def test_links_that_a_load_did_not_know_of_are_added_to_what_it_brings() -> None:
+def test_links_committed_during_a_load_are_added_to_its_result() -> None:
     table = DomainTable()
     table.begin_load()
     table.count_links(5, DOMAIN, 2, 1)
@@ -59,7 +59,7 @@ def test_links_that_a_load_did_not_know_of_are_added_to_what_it_brings() -> None
     assert table[DOMAIN].links == 13
 
 
-def test_a_domain_left_while_a_load_is_under_way_is_not_taken_for_what_it_was_before() -> None:
+def test_a_domain_left_during_a_load_is_not_replaced_by_older_counts() -> None:
     """The load may have been read before the last visits to the domain were committed."""
     table = DomainTable()
     table.enter(record(1, visits=3), commit=1)

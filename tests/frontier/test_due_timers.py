@@ -8,7 +8,7 @@ from gossamer.model.units import HostId, Instant
 A, B = HostId(1), HostId(2)
 
 
-def test_queues_come_back_at_their_dates_the_nearest_first() -> None:
+def test_queues_are_due_at_their_dates_earliest_first() -> None:
     later = DueTimers()
     later.set(20.0, A, 0)
     later.set(10.0, B, 2)
@@ -29,7 +29,7 @@ def test_of_several_dates_of_a_queue_only_the_nearest_counts() -> None:
     assert [later.pop_due(Instant(100.0)) for _ in range(2)] == [(A, 0), None]
 
 
-def test_a_queue_without_later_urls_is_not_noted() -> None:
+def test_a_queue_without_later_urls_has_no_timer() -> None:
     later = DueTimers()
     later.set(math.inf, A, 0)
 

@@ -84,7 +84,7 @@ def test_a_host_with_a_longer_rest_of_its_own_does_not_block_its_address() -> No
     assert turn.host_id == ({2, 3} - {parked}).pop()
 
 
-def test_the_head_of_the_line_may_be_delayed_without_holding_up_the_others() -> None:
+def test_delaying_the_first_parked_host_does_not_block_the_others() -> None:
     world = sharing(3)
     first = world.take_turn()
     assert isinstance(first, Visit)
@@ -101,7 +101,7 @@ def test_the_head_of_the_line_may_be_delayed_without_holding_up_the_others() -> 
     assert turn.host_id == ({2, 3} - {head}).pop()
 
 
-def test_the_head_of_the_line_may_make_room_without_holding_up_the_others() -> None:
+def test_retiring_the_first_parked_host_does_not_block_the_others() -> None:
     world = sharing(3, urls=5, max_hosts=3, quantum=1)
     for _ in range(3):
         world.take_turns()
@@ -159,7 +159,7 @@ def test_a_host_that_moves_to_another_address_frees_the_old_one() -> None:
     assert turn.address == HERE
 
 
-def test_an_address_that_saw_nothing_of_us_needs_no_rest() -> None:
+def test_an_address_that_was_not_contacted_needs_no_rest() -> None:
     world = sharing(2)
     world.take_turn()
     world.take_turn()
@@ -172,7 +172,7 @@ def test_an_address_that_saw_nothing_of_us_needs_no_rest() -> None:
 
 @pytest.mark.parametrize("quantum", [1, 2, 100])
 @pytest.mark.parametrize("max_hosts", [1, 2, 3, 40])
-def test_every_host_in_the_line_is_served_also_when_its_head_retires(max_hosts: int, quantum: int) -> None:
+def test_every_parked_host_is_served_even_if_the_first_one_retires(max_hosts: int, quantum: int) -> None:
     world = sharing(12, urls=3, max_hosts=max_hosts, quantum=quantum)
 
     world.run_dry()
@@ -180,7 +180,7 @@ def test_every_host_in_the_line_is_served_also_when_its_head_retires(max_hosts: 
     assert world.visits == 36
 
 
-def test_gates_that_say_nothing_are_forgotten() -> None:
+def test_open_gates_without_parked_hosts_are_dropped() -> None:
     gates = AddressGates()
     busy = gates.for_address("busy", Instant(0.0))
     busy.busy_with = HostId(1)
@@ -220,7 +220,7 @@ class Elsewhere:
         self.closed[address] = until
 
 
-def test_an_address_where_another_worker_is_is_asked_for_again() -> None:
+def test_an_address_held_by_another_worker_is_tried_again() -> None:
     world, others = sharing(2), Elsewhere()
     world.frontier.gates.share_with(others, Instant(world.now))
     others.closed[HERE] = Instant(world.now + 3.0)

@@ -32,7 +32,7 @@ def serve(world: World, visits: int, took: float = 0.05) -> list[HostId]:
 
 
 @pytest.mark.parametrize("max_hosts", [1, 3, 50])
-def test_everybody_is_served_however_few_the_back_queues(max_hosts: int) -> None:
+def test_every_host_is_served_however_few_the_back_queues(max_hosts: int) -> None:
     world = crowd(20, 6, FrontierLimits(max_hosts=max_hosts, quantum=2))
 
     world.run_dry()
@@ -41,7 +41,7 @@ def test_everybody_is_served_however_few_the_back_queues(max_hosts: int) -> None
     assert world.frontier.statistics().hosts == 0
 
 
-def test_a_host_gives_its_back_queue_up_after_its_quantum_when_others_wait() -> None:
+def test_a_host_yields_its_back_queue_after_its_quantum_when_others_wait() -> None:
     world = crowd(3, 30, FrontierLimits(max_hosts=1, quantum=5))
 
     served = serve(world, 30)
@@ -95,7 +95,7 @@ def test_a_host_that_asks_for_a_long_rest_makes_room_at_once() -> None:
     assert world.now >= rested
 
 
-def test_hosts_that_rest_already_make_room_when_others_come() -> None:
+def test_resting_hosts_yield_when_others_arrive() -> None:
     world = crowd(2, 2, FrontierLimits(max_hosts=2, quantum=100, long_rest=60.0))
     for _ in range(2):
         world.take_turn()
@@ -126,7 +126,7 @@ def test_a_host_that_retired_with_a_delay_keeps_it_when_a_new_url_is_found() -> 
     assert world.now >= until
 
 
-def test_a_host_met_again_while_its_retirement_is_on_its_way_is_not_lost() -> None:
+def test_a_host_found_again_during_its_retirement_is_not_lost() -> None:
     world = crowd(1, 1, FrontierLimits(max_hosts=4))
     world.take_turn()
     world.finish(0, None)

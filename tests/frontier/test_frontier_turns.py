@@ -57,7 +57,7 @@ def test_a_visit_without_a_contact_costs_no_delay() -> None:
     assert visit_in(world).task.url_id == 2
 
 
-def test_a_host_has_one_visit_out_at_a_time() -> None:
+def test_a_host_has_one_visit_in_flight_at_a_time() -> None:
     world = world_with((1, 0), (1, 1), (1, 2))
     world.take_turn()
 
@@ -141,7 +141,7 @@ def test_urls_found_while_a_load_is_under_way_are_not_overlooked() -> None:
     assert [row.url_id for row in world.table.queued if row.url_id not in world.unsettled] == []
 
 
-def test_urls_committed_behind_the_back_of_a_reader_are_not_overlooked() -> None:
+def test_urls_committed_behind_the_cursor_are_not_overlooked() -> None:
     """A batch is dated, then a class is read up to a later date, then the batch is applied: its URLs lie behind."""
     world = world_with((1, 0))
     world.take_turn()
@@ -187,7 +187,7 @@ def test_hosts_found_while_a_front_queue_is_being_read_are_not_overlooked() -> N
     assert {visit_in(world).host_id, visit_in(world).host_id} == {1, 2}
 
 
-def test_a_commit_sends_a_reader_back_no_further_than_it_must() -> None:
+def test_a_commit_moves_the_cursor_back_no_further_than_necessary() -> None:
     world = world_with(*[(host_id, 0) for host_id in range(1, 20)])
     world.now += 10.0
     world.take_turn()
@@ -209,7 +209,7 @@ def test_a_commit_sends_a_reader_back_no_further_than_it_must() -> None:
     assert read_until - 0.01 <= order.fronts[0].cursor[0] <= read_until
 
 
-def test_a_host_whose_front_queue_entry_is_out_of_date_is_loaded_and_let_go() -> None:
+def test_a_host_with_an_outdated_front_queue_entry_is_loaded_and_retired() -> None:
     frontier = Frontier(POLICY)
     frontier.request_load(Instant(1.0))
     for front in range(3):

@@ -32,12 +32,12 @@ def failing(times: int, *, unreached: bool, now: Instant = NOW, policy: BreakerP
     return trouble
 
 
-def test_a_host_is_sick_after_five_failures_in_a_row() -> None:
+def test_the_breaker_opens_after_five_failures_in_a_row() -> None:
     assert [is_open(POLICY, failing(n, unreached=False)) for n in range(1, 8)] == [False] * 4 + [True] * 3
     assert not is_open(POLICY, None)
 
 
-def test_a_host_that_answers_badly_goes_on_until_it_counts_as_sick() -> None:
+def test_a_host_with_bad_responses_is_visited_until_the_breaker_opens() -> None:
     assert [failing(n, unreached=False).until > NOW for n in (1, 4, 5)] == [False, False, True]
 
 
@@ -70,7 +70,7 @@ def test_rt_05_a_host_that_is_back_within_ten_minutes_is_noticed_within_one(
     assert trouble.until - now <= 60.0
 
 
-def test_trouble_that_has_lasted_long_is_looked_at_ever_more_rarely_up_to_an_hour() -> None:
+def test_probes_of_a_failing_host_become_rarer_up_to_one_an_hour() -> None:
     def rest(age: float) -> float:
         now = Instant(NOW + age)
         return (
@@ -82,13 +82,13 @@ def test_trouble_that_has_lasted_long_is_looked_at_ever_more_rarely_up_to_an_hou
     assert 0.8 * 3600 <= rest(1e6) <= 3600.0
 
 
-def test_a_host_that_says_how_long_is_left_alone_for_that_long() -> None:
+def test_a_delay_that_the_host_asks_for_is_kept() -> None:
     trouble = after_failure(POLICY, None, "x", NOW, random.Random(1), unreached=True, asked=Seconds(300.0))
 
     assert trouble.until == NOW + 300.0
 
 
-def test_a_host_is_given_up_when_it_has_been_sick_for_longer_than_our_patience() -> None:
+def test_a_host_is_given_up_when_it_has_failed_for_longer_than_the_patience() -> None:
     sick, seldom = HostFailures(5, NOW, NOW, "x"), HostFailures(4, NOW, NOW, "x")
 
     assert not is_given_up(POLICY, sick, Instant(NOW + 899.0))
@@ -98,14 +98,14 @@ def test_a_host_is_given_up_when_it_has_been_sick_for_longer_than_our_patience()
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1e10), st.floats(0, 1e10), st.sampled_from(["conn_refused", "server_error"]))
-def test_trouble_survives_a_restart_as_text(failures: int, since: float, until: float, reason: str) -> None:
+def test_failures_survive_a_restart_as_text(failures: int, since: float, until: float, reason: str) -> None:
     trouble = HostFailures(failures, Instant(since), Instant(until), reason)
 
     assert HostFailures.from_text(trouble.to_text()) == trouble
 
 
 @pytest.mark.parametrize("text", ["", "x", "1:2:3", "a:1:2:x", "1:x:2:y", "::::"])
-def test_what_is_no_trouble_is_none(text: str) -> None:
+def test_other_text_is_read_as_no_failures(text: str) -> None:
     assert HostFailures.from_text(text) is None
 
 
@@ -158,7 +158,7 @@ def test_silence_survives_a_restart(silence: Silence) -> None:
     assert HostFailures.from_text(trouble.to_text()) == trouble
 
 
-def test_trouble_that_was_noted_before_silence_was_is_read() -> None:
+def test_failures_stored_without_silence_are_read() -> None:
     assert HostFailures.from_text("5:1.0:2.0:conn_refused") == HostFailures(
         5, Instant(1.0), Instant(2.0), "conn_refused"
     )

@@ -58,8 +58,8 @@ def test_the_ordering_is_made_as_the_file_says(tmp_path: Path) -> None:
         ({"weights": {"links": "many"}}, "priority.weights.links: Expected float, got str"),
         ({"weights": dict.fromkeys(DEFAULT_WEIGHTS, 0.0)}, "priority.weights: must not all be 0"),
         ({"trusted": ["a.*.b"]}, "priority.trusted: must be domains and patterns"),
-        ({"bounds": [0.1, 0.3]}, "priority.bounds: must fall"),
-        ({"bounds": [1.2, 0.3]}, "priority.bounds: must fall"),
+        ({"bounds": [0.1, 0.3]}, "priority.bounds: must be in descending order"),
+        ({"bounds": [1.2, 0.3]}, "priority.bounds: must be in descending order"),
         ({"bounds": [0.3]}, "priority.bounds: must be one fewer than frontier.shares"),
         ({"classes": 3}, "priority.classes: no such key"),
     ],
@@ -74,7 +74,7 @@ def test_shares_for_another_number_of_classes_under_load_are_refused() -> None:
         make_config({"frontier": {"shares": [60, 40]}}, {})
 
 
-def test_other_orders_do_not_care_about_bounds() -> None:
+def test_other_orderings_ignore_bounds() -> None:
     assert make_config({"order": "importance", "priority": {"bounds": [0.5]}}, {}).priority.bounds == (0.5,)
 
 

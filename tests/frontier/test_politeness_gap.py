@@ -68,7 +68,7 @@ def test_the_gap_counts_from_the_end_of_the_last_answer() -> None:
     assert next_contact(POLICY, contact) == AT + 20.0
 
 
-def test_an_address_rests_for_its_load_but_not_for_the_word_of_one_site() -> None:
+def test_an_address_rests_for_its_load_but_not_for_the_crawl_delay_of_one_site() -> None:
     contact = Contact(AT, Seconds(0.5), crawl_delay=Seconds(60.0), retry_after=Seconds(600.0))
 
     assert next_contact(POLICY, contact) == AT + 600.0

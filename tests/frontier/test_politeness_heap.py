@@ -32,7 +32,7 @@ def popped(heap: PolitenessHeap, now: float) -> int | None:
     return None if host is None else host.host_id
 
 
-def test_hosts_come_back_when_their_rest_is_over_the_first_first() -> None:
+def test_hosts_are_ready_when_their_rest_is_over_earliest_first() -> None:
     heap = heap_of(resting(1, 9.0), resting(2, 3.0), resting(3, 6.0))
 
     assert heap.next == NOW + 3.0
@@ -59,7 +59,7 @@ def test_a_host_that_rests_later_but_shorter_is_ready_first() -> None:
 
 
 @pytest.mark.parametrize("ages", [1e301, 1e308, math.inf])
-def test_a_host_may_ask_for_ages(ages: float) -> None:
+def test_a_rest_may_be_arbitrarily_long(ages: float) -> None:
     heap = heap_of(resting(1, ages), resting(2, 3.0))
 
     assert [popped(heap, NOW + 1e300) for _ in range(2)] == [2, None]
@@ -88,7 +88,7 @@ def test_any_mix_of_rests_comes_back_in_order(asked: float) -> None:
             assert heap.next == min((host.not_before for host in waiting.values()), default=math.inf)
 
 
-def test_a_host_that_left_does_not_come_back() -> None:
+def test_a_removed_host_is_not_returned() -> None:
     gone = resting(1, 3.0)
     heap = heap_of(gone, resting(2, 5.0))
     assert gone.state is HostState.WAITING
@@ -99,7 +99,7 @@ def test_a_host_that_left_does_not_come_back() -> None:
     assert [popped(heap, NOW + 9.0) for _ in range(2)] == [2, None]
 
 
-def test_a_host_that_rests_long_may_be_sent_away_the_first_to_rest_first() -> None:
+def test_hosts_with_a_long_rest_may_be_evicted_oldest_first() -> None:
     heap = heap_of(resting(1, 59.0), resting(2, 500.0), resting(3, 400.0))
 
     for expected in (2, 3):
@@ -109,13 +109,13 @@ def test_a_host_that_rests_long_may_be_sent_away_the_first_to_rest_first() -> No
     assert heap.long_resting(NOW) is None
 
 
-def test_a_host_whose_long_rest_is_nearly_over_is_not_sent_away() -> None:
+def test_a_host_whose_long_rest_is_nearly_over_is_not_evicted() -> None:
     heap = heap_of(resting(1, 500.0))
 
     assert heap.long_resting(Instant(NOW + 450.0)) is None
 
 
-def test_a_host_with_something_under_way_is_not_sent_away_until_that_has_ended() -> None:
+def test_a_host_with_unsettled_urls_is_not_evicted() -> None:
     host = resting(1, 500.0)
     host.unsettled.append(7)
     heap = heap_of(host)
@@ -128,7 +128,7 @@ def test_a_host_with_something_under_way_is_not_sent_away_until_that_has_ended()
     assert heap.long_resting(NOW) is host
 
 
-def test_a_long_rest_that_was_asked_about_does_not_gather_the_short_ones() -> None:
+def test_asking_for_the_next_rest_does_not_keep_a_far_page_open() -> None:
     heap = heap_of(resting(1, 86_400.0))
     assert heap.next == NOW + 86_400.0
 
@@ -142,7 +142,7 @@ def test_a_long_rest_that_was_asked_about_does_not_gather_the_short_ones() -> No
     assert heap.next == NOW + 86_400.0
 
 
-def test_a_host_delayed_again_and_again_leaves_no_trail() -> None:
+def test_repeated_delays_of_a_host_do_not_accumulate_entries() -> None:
     host = resting(1, 500.0)
     heap = heap_of(host)
 

@@ -183,7 +183,7 @@ def test_trust_is_what_asking_every_pattern_in_turn_would_say(host: str, pattern
     "pattern", ["", "*", "*.*", "a.*.b", "*a.org", "a.b.*", "http://a.org/", "a..b", ".a", "ä.org"]
 )
 def test_a_pattern_that_is_none_is_refused_by_name(pattern: str) -> None:
-    with pytest.raises(ValueError, match="is no domain") as refusal:
+    with pytest.raises(ValueError, match="is not a domain") as refusal:
         TrustedDomains([pattern])
 
     assert repr(pattern) in str(refusal.value)

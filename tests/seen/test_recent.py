@@ -49,5 +49,5 @@ def test_what_is_met_again_outlives_what_is_not() -> None:
 
 
 def test_a_memory_for_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="memory of 1 "):
+    with pytest.raises(ValueError, match="at least 2 fingerprints, not 1"):
         Recent(1)

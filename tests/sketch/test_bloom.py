@@ -92,5 +92,5 @@ def test_a_key_added_again_takes_no_room() -> None:
 
 @pytest.mark.parametrize(("capacity", "error_rate"), [(0, 0.1), (10, 0.0), (10, 1.0)])
 def test_an_impossible_filter_is_refused(capacity: int, error_rate: float) -> None:
-    with pytest.raises(ValueError, match=r"Bloom filter|error rate"):
+    with pytest.raises(ValueError, match=r"capacity|error_rate"):
         Bloom(capacity, error_rate)

@@ -50,7 +50,7 @@ class ContentSeen(Generic[Owner]):
     def __init__(self, *, capacity: int, error_rate: float = 0.001, remember: int = 100_000) -> None:
         """`capacity`: documents expected in the crawl. `remember`: digests in the exact cache, about 250 bytes each."""
         if remember < 1:
-            raise ValueError(f"a memory of {remember} documents")
+            raise ValueError(f"remember must be at least 1 document, not {remember}")
         self._remember = remember
         self._owners: dict[bytes, Owner] = {}  # least recently used first
         self._filter = Bloom(capacity, error_rate)

@@ -63,7 +63,7 @@ class NearDuplicates:
 
     def __init__(self, mode: NearMode, window: int = WINDOW) -> None:
         if window < 1:
-            raise ValueError(f"a window of {window} originals")
+            raise ValueError(f"window must be at least 1 original, not {window}")
         self.mode = mode
         self.window = window
         self._keys = array("Q", bytes(8 * _KEYS))  # position 0 is unused: it marks the end of a chain

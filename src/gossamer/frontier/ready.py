@@ -108,7 +108,7 @@ class ReadyScores:
         self._domain_heaps: dict[int, LazyHeap[Key]] = {}  # of hosts, by domain
         self._suffix_heaps: dict[int, LazyHeap[Key]] = {}  # of domains, by suffix
         self._suffix_of: dict[int, int] = {}  # domain -> suffix
-        self._heap = LazyHeap(self._suffix_offer)
+        self._heap = LazyHeap(self._suffix_key)
         self._stay_at = 0
 
     def __len__(self) -> int:
@@ -123,13 +123,13 @@ class ReadyScores:
 
     def raise_host(self, host: HostQueue) -> None:
         """A ready host may have a better URL than before."""
-        key = self._host_offer(host.host_id)
+        key = self._host_key(host.host_id)
         if key is None:
             return
         domain = host.domain_id if self._has_domains else 0
         heap = self._domain_heaps.get(domain)
         if heap is None:
-            heap = self._domain_heaps[domain] = LazyHeap(self._host_offer)
+            heap = self._domain_heaps[domain] = LazyHeap(self._host_key)
             self._suffix_of[domain] = host.suffix_id if self._has_suffixes else 0
         heap.raise_to(host.host_id, key)
         self._raise_domain(domain, key)
@@ -145,7 +145,7 @@ class ReadyScores:
         suffix = self._suffix_of[domain]
         heap = self._suffix_heaps.get(suffix)
         if heap is None:
-            heap = self._suffix_heaps[suffix] = LazyHeap(self._domain_offer)
+            heap = self._suffix_heaps[suffix] = LazyHeap(self._domain_key)
         key = self._with_domain(domain, key)
         heap.raise_to(domain, key)
         self._heap.raise_to(suffix, self._with_suffix(suffix, key))
@@ -195,13 +195,13 @@ class ReadyScores:
 
     # --- keys of hosts, domains and suffixes ---------------------------------------------------------------
 
-    def _host_offer(self, host_id: int) -> Key | None:
+    def _host_key(self, host_id: int) -> Key | None:
         host = self._hosts.get(host_id)
         if host is None or host.ranked is None:
             return None
         return host.ranked.head()
 
-    def _domain_offer(self, domain: int) -> Key | None:
+    def _domain_key(self, domain: int) -> Key | None:
         heap = self._domain_heaps.get(domain)
         if heap is None:
             return None
@@ -217,7 +217,7 @@ class ReadyScores:
             return key
         return key[0] - self._ordering.domain_term(self._domains[domain]), key[1]
 
-    def _suffix_offer(self, suffix: int) -> Key | None:
+    def _suffix_key(self, suffix: int) -> Key | None:
         found = self._suffix_heaps[suffix].first()
         return None if found is None else self._with_suffix(suffix, found[0])
 

@@ -66,7 +66,7 @@ class Price:
 
     def __init__(self, budget: float, price: float, *, now: float = 0.0, demand: float = 0.0, pages: int = 0) -> None:
         if not budget > 0:
-            raise ValueError(f"a budget of {budget} visits a day")
+            raise ValueError(f"a budget must be positive, not {budget} visits per day")
         self.budget = budget
         self.price = min(max(price, MIN_PRICE), MAX_PRICE)
         self.demand = demand

@@ -33,7 +33,7 @@ class Recent:
     def __init__(self, limit: int) -> None:
         """`limit` is in fingerprints, at about 80 bytes each."""
         if limit < 2:
-            raise ValueError(f"a memory of {limit} fingerprints")
+            raise ValueError(f"limit must be at least 2 fingerprints, not {limit}")
         self._generation = limit // 2
         self._young: set[int] = set()
         self._old: set[int] = set()

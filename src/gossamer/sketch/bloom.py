@@ -44,9 +44,9 @@ class Bloom:
     def __init__(self, capacity: int, error_rate: float, *, ready: bool = False) -> None:
         """`capacity` is the number of keys expected; more only cost a further filter and a little time."""
         if capacity < 1:
-            raise ValueError(f"a Bloom filter for {capacity} keys")
+            raise ValueError(f"capacity must be at least 1 key, not {capacity}")
         if not 0.0 < error_rate < 1.0:
-            raise ValueError(f"an error rate lies between 0 and 1: {error_rate}")
+            raise ValueError(f"error_rate must be between 0 and 1, not {error_rate}")
         self.error_rate = error_rate
         self._ready = ready
         self._keys = 0

@@ -43,7 +43,7 @@ def fail(judge: HostHealth, context: HostContext, times: int, *, unreached: bool
 # --- failures in a row -----------------------------------------------------------------------------
 
 
-def test_a_host_is_sick_after_five_failures_in_a_row() -> None:
+def test_the_breaker_opens_after_five_failures_in_a_row() -> None:
     judge, context = health(), HostContext()
 
     sick = []

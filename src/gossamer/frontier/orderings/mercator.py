@@ -162,18 +162,18 @@ def _table(signal: Callable[[int], float], weight: float) -> list[float]:
 def _checked_weights(given: Mapping[str, float]) -> dict[str, float]:
     unknown = [name for name in given if name not in DEFAULT_WEIGHTS]
     if unknown:
-        raise ValueError(f"no such signal: {unknown[0]!r} (there are {', '.join(DEFAULT_WEIGHTS)})")
+        raise ValueError(f"no such signal: {unknown[0]!r} (known: {', '.join(DEFAULT_WEIGHTS)})")
     weights = {name: float(given.get(name, default)) for name, default in DEFAULT_WEIGHTS.items()}
     for name, weight in weights.items():
         if not 0.0 <= weight < math.inf:
             raise ValueError(f"the weight of {name} must be a number of at least 0, not {weight}")
     if not any(weights.values()):
-        raise ValueError("all weights are 0: there is nothing to tell URLs apart by")
+        raise ValueError("all weights are 0: at least one must be positive")
     return weights
 
 
 def _checked_bounds(given: Sequence[float]) -> tuple[float, ...]:
     bounds = tuple(map(float, given))
     if not all(0.0 < bound <= 1.0 for bound in bounds) or any(a <= b for a, b in pairwise(bounds)):
-        raise ValueError(f"bounds must fall, between 1 and 0, not {list(bounds)}")
+        raise ValueError(f"bounds must be in descending order, between 0 and 1, not {list(bounds)}")
     return bounds

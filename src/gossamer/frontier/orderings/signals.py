@@ -53,7 +53,7 @@ class TrustedDomains:
         else:
             name, names = text, self._named
         if not _NAME.fullmatch(name) or (names is self._first and "." in name):
-            raise ValueError(f"{pattern!r} is no domain, nor a pattern like '*.gov' or 'news.*'")
+            raise ValueError(f"{pattern!r} is not a domain or a pattern like '*.gov' or 'news.*'")
         names.add(name)
 
     def value(self, url: Url) -> float | None:
