@@ -178,12 +178,12 @@ def _seen(story: Story) -> list[str]:
     identity = story.identity
     if identity is None:
         return []
-    usual = "what counts of it" if identity.known_as else "its canonical form"
-    by = "its minimised form" if identity.minimised else usual
+    usual = "identity" if identity.known_as else "canonical form"
+    by = "minimised form" if identity.minimised else usual
     ignored = [f"ignored: {name} ({why})" for name, why in identity.ignored]
     if not identity.seen:
-        return [f"new: nothing is known under {by}", *ignored]
-    return [*([f"known as {identity.known_as}, the same in {by}"] if identity.known_as else []), *ignored]
+        return [f"new: no known URL has the same {by}", *ignored]
+    return [*([f"known as {identity.known_as}, which has the same {by}"] if identity.known_as else []), *ignored]
 
 
 def _filter(verdicts: tuple[Verdict, ...]) -> list[str]:
