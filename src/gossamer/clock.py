@@ -104,7 +104,7 @@ def clock_of(directory: Path) -> Clock:
 
 
 class VirtualClock:
-    """A clock that stands still until it is moved. For simulations and tests."""
+    """A clock that only moves when it is advanced. For simulations and tests."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._now = Instant(start)

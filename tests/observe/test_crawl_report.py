@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.crawl import files_of
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.model.units import Instant
 from gossamer.observe import formatting
 from gossamer.observe.report import print_report, report_sections
@@ -19,7 +20,7 @@ PROMISED = {
 
 def report(snapshot: Snapshot, directory: Path) -> str:
     stream = io.StringIO()
-    print_report(snapshot, directory, stream, files_of(directory))
+    print_report(snapshot, directory, stream, files_of(CrawlLocation(directory)))
     return stream.getvalue()
 
 
@@ -76,7 +77,9 @@ def test_the_report_of_an_unfinished_crawl_says_how_to_resume_it(tmp_path: Path)
 def test_the_headline_says_why_the_crawl_ended(
     snapshot: Snapshot, max_pages: int | None, headline: str, tmp_path: Path
 ) -> None:
-    assert report_sections(snapshot, tmp_path, files_of(tmp_path), max_pages=max_pages)[0].title == headline
+    assert (
+        report_sections(snapshot, tmp_path, files_of(CrawlLocation(tmp_path)), max_pages=max_pages)[0].title == headline
+    )
 
 
 def test_single_things_are_in_the_singular(tmp_path: Path) -> None:
@@ -93,7 +96,7 @@ def test_dead_letters_are_pointed_out_only_where_there_are_any(tmp_path: Path) -
 
 def test_the_report_names_the_files(tmp_path: Path) -> None:
     (tmp_path / "warc").mkdir()
-    (tmp_path / "warc" / "a.warc.gz").write_bytes(b"x" * 1500)
+    (tmp_path / "warc" / "gossamer-20240501120000-00001.warc.gz").write_bytes(b"x" * 1500)
     (tmp_path / "crawl.db").touch()
 
     text = report(busy_snapshot(), tmp_path)
@@ -129,7 +132,7 @@ def test_a_terminal_gets_the_same_words_in_colour(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("NO_COLOR", raising=False)
     stream = Terminal()
 
-    print_report(busy_snapshot(), tmp_path, stream, files_of(tmp_path))
+    print_report(busy_snapshot(), tmp_path, stream, files_of(CrawlLocation(tmp_path)))
 
     assert "\x1b[" in stream.getvalue()
     for word in ("pages stored", "connection_lost", "politeness", "gossamer pages"):

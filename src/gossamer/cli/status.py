@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def waits_of(waits: Waits, live: Snapshot | None, *, running: bool) -> Waits:
-    """What is on record, and what only the running process knows. Of a crawl at rest nothing is in flight."""
+    """What is on record, with what only the running process knows. Without one nothing is in flight."""
     if not running:
         return dataclasses.replace(waits, in_flight=0)
     if live is None:
@@ -127,7 +127,7 @@ def waits_of(waits: Waits, live: Snapshot | None, *, running: bool) -> Waits:
 
 
 def state_by(live: Snapshot | None, queued: int) -> str:
-    """What a running crawl does, in the words of the service. One that has not told us anything runs."""
+    """The state of a running crawl, as the service names it; `running` if there is no recent snapshot."""
     if live is None:
         return "running"
     return crawl_state(
@@ -298,7 +298,7 @@ def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]
 
 
 def option_rows(options: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
-    """The options that differ from the defaults: what a resume goes on with unless it is told otherwise."""
+    """The options that differ from the defaults, which a resume uses unless others are given."""
     usual = shape_of(Config())
     rows = []
     for key, value in options.items():

@@ -4,7 +4,7 @@ The distance of two documents is that of their signatures (`gossamer.sketch.minh
 into eight bands of eight. Two signatures that differ in at most `MAX_DISTANCE` = 7 bytes have at least one band in
 common, whichever bytes differ; so only signatures that share a band have to be compared.
 
-Only originals are kept, and of these the latest (ADR 34). A near-duplicate belongs to the original that it was compared
+Only originals are kept, and of these the latest (ADR 22). A near-duplicate belongs to the original that it was compared
 with, and nothing is compared with it: so no chain of small differences merges two different documents, and a host with
 a million copies of one page has one entry.
 """

@@ -120,6 +120,7 @@ class Begin(NamedTuple):
     seeds: list[Seed]
     part: WorkerShare
     add_seeds: bool
+    fingerprint_key: int | None  # of all workers; None: each has its own
 
 
 class WorkerLink(Protocol):

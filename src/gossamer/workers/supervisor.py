@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -57,8 +58,8 @@ def run_workers(
         raise UsageError(f"--store: {MEMORY} is for one process, not for {config.workers}")
     directory = CrawlDirectory(Path(config.dir), archive=False)
     try:
-        settle_layout(directory.path, config.workers, shape_of(config))
-        return uvloop.run(Supervisor(config, list(seeds), add_seeds, display, reread, directory).run())
+        key = settle_layout(directory.path, config.workers, shape_of(config), secrets.randbits(63))
+        return uvloop.run(Supervisor(config, list(seeds), add_seeds, display, reread, directory, key).run())
     finally:
         directory.close()
 
@@ -74,6 +75,7 @@ class Supervisor:
         display: Display,
         reread: Callable[[], Config] | None,
         directory: CrawlDirectory,
+        fingerprint_key: int | None,
     ) -> None:
         self._config = config
         self._seeds = seeds
@@ -81,6 +83,7 @@ class Supervisor:
         self._display = display
         self._reread = reread
         self._directory = directory
+        self._fingerprint_key = fingerprint_key
         self._clock: Clock = SteadyClock()
         self._cpu_before = cpu_seconds()
         self._table = make_table()
@@ -166,7 +169,13 @@ class Supervisor:
         self._log.event("worker.started", worker=number + 1, process=process.pid)
         link.send(
             BEGIN,
-            Begin(self._config_of(number), self._seeds, WorkerShare(number, self._config.workers), self._add_seeds),
+            Begin(
+                self._config_of(number),
+                self._seeds,
+                WorkerShare(number, self._config.workers),
+                self._add_seeds,
+                self._fingerprint_key,
+            ),
         )
         self._hub.on_started(number, link)
         if self._stopping:

@@ -119,7 +119,13 @@ async def _work(end: socket.socket, table: int) -> int:
     gates = SharedGates(table, begin.part.number + 1)
     try:
         opening = session(
-            begin.config, begin.seeds, begin.add_seeds, SnapshotSender(link), may_be_empty=True, part=begin.part
+            begin.config,
+            begin.seeds,
+            begin.add_seeds,
+            SnapshotSender(link),
+            may_be_empty=True,
+            part=begin.part,
+            fingerprint_key=begin.fingerprint_key,
         )
         async with opening as opened:
             gc.freeze()
