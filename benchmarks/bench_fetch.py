@@ -181,7 +181,7 @@ class _Ours:
             allow=policy.may_dial,
             max_connections=2 * _HELD,
             ca_file=ca_file,
-            usual=HostOptions(http2=case.http2),
+            default=HostOptions(http2=case.http2),
         )
 
     def _request(self, host: str, address: str, path: str) -> Request:

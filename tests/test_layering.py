@@ -88,7 +88,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("crawl.run.assemble", "backends", "service.access"),
+    "secrets": ("crawl.run.assemble", "workers.supervisor", "service.access"),
     "importlib": ("cli", "backends", "native", "config.plugins", "crawl.hooks", ""),
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "seed", "service", "workers"),

@@ -15,20 +15,20 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """For measuring durations; its zero means nothing."""
+        """For measuring durations; its zero is arbitrary."""
         ...
 
 
 class SteadyClock:
-    """Wall-clock time that never jumps: the wall clock at the start, advanced by the monotonic one.
+    """Wall-clock time that never jumps: the wall clock at the start, advanced by the monotonic clock.
 
-    A step of the machine's clock neither bunches nor stretches the gaps between visits; the price is
-    that the dates we record drift from the machine's after such a step until the next start.
+    A step of the system clock neither shortens nor lengthens the gaps between visits; the price is that recorded dates
+    differ from the system's after such a step until the next start.
     """
 
     def __init__(self) -> None:
-        # The two clocks are read one after the other; whoever is interrupted in between reads an offset that is off.
-        # The largest of a few is the nearest, and errs to the late side, where no gap is shortened.
+        # The two clocks are read one after the other, so an interruption in between falsifies the offset.
+        # The largest of a few is the most accurate, and errs to the late side, where no gap is shortened.
         self._offset = max(time.time() - time.monotonic() for _ in range(5))
 
     def now(self) -> Instant:
@@ -39,17 +39,17 @@ class SteadyClock:
 
 
 CLOCK_FILE: Final = "rehearsal.clock"
-"""In a crawl's directory: its dates are those of a rehearsal, and this says how far ahead of real time they are."""
+"""In the directory of a time-lapse crawl: how far its clock is ahead of real time."""
 
 
 class SharedClock(SteadyClock):
-    """Wall-clock time, and as much more as a file says: all on this machine who have it open agree (docs/RECRAWL.md).
+    """Wall-clock time plus an offset in a file, shared by all processes on this machine that open it (docs/RECRAWL.md).
 
-    The file is eight bytes, seconds as a double, which are read and written as one.
+    The file is eight bytes, seconds as a double, read and written atomically.
     """
 
     def __init__(self, file: Path, *, read_only: bool = False) -> None:
-        """Makes the file, zero ahead, if it is not there. Raises OSError."""
+        """Creates the file, with offset 0, if it does not exist. Raises OSError."""
         super().__init__()
         flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
         descriptor = os.open(file, flags | os.O_CLOEXEC, 0o644)
@@ -65,17 +65,16 @@ class SharedClock(SteadyClock):
         return Instant(time.monotonic() + self._offset + self._ahead[0])
 
     def advance(self, by: Seconds) -> None:
-        """For everybody. There must be only one who does."""
+        """Advance the clock for all processes. Only one of them may do so."""
         if by < 0:
             raise ValueError(f"time does not run backwards: {by}")
         self._ahead[0] += by
 
 
 class FastClock(SharedClock):
-    """A clock that runs fast while its owner waits, and at the pace of the world while it works.
+    """A clock that runs fast while its owner waits, and in real time while it works.
 
-    So what is done takes as long on this clock as it takes in fact, however slow the machine is; only the time in which
-    nothing is done passes quickly.
+    So work takes as long on this clock as it really takes, however slow the machine is; only idle time is accelerated.
     """
 
     def __init__(self, file: Path, speed: float) -> None:
@@ -84,13 +83,13 @@ class FastClock(SharedClock):
         self._resting: tuple[float, float] | None = None  # since when, and for how long at most; real time
 
     def rest(self, wait: Seconds, least: Seconds) -> Seconds:
-        """Begin to wait. Returns how long that is in real time: at least `least`, which may be more than `wait`."""
+        """Begin to wait. Returns the real duration of the wait: at least `least`, which may be more than `wait`."""
         real = max(wait / self.speed, least)
         self._resting = (time.monotonic(), real)
         return Seconds(real)
 
     def wake(self) -> None:
-        """End the wait, if there is one. Who wakes late has rested for no longer than was said."""
+        """End the wait, if there is one. Waking late does not count as a longer wait."""
         if self._resting is not None:
             since, most = self._resting
             self._resting = None
@@ -99,13 +98,13 @@ class FastClock(SharedClock):
 
 
 def clock_of(directory: Path) -> Clock:
-    """The clock by which the dates in a crawl's directory are to be read."""
+    """The clock for the dates in a crawl's directory."""
     file = directory / CLOCK_FILE
     return SharedClock(file, read_only=True) if file.exists() else SteadyClock()
 
 
 class VirtualClock:
-    """A clock that stands still until it is moved. For simulations and tests."""
+    """A clock that only moves when it is advanced. For simulations and tests."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._now = Instant(start)

@@ -22,11 +22,11 @@ class GossamerError(Exception):
 
 
 class UsageError(GossamerError):
-    """What the user asked for makes no sense; the message names the offending value."""
+    """The command or configuration is wrong; the message names the offending value."""
 
 
 class ConfigError(UsageError):
-    """A configuration key is unknown, or its value impossible. Carries the key."""
+    """An unknown configuration key or an invalid value. Carries the key."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(f"{key}: {problem}")
@@ -34,7 +34,7 @@ class ConfigError(UsageError):
 
 
 class BadSeed(UsageError):
-    """A seed cannot be crawled. Carries the text as given; `meaning` is the reason in words, `where` it stood."""
+    """A seed cannot be crawled. Carries the text as given; `meaning` explains the reason, `where` is its position."""
 
     def __init__(self, text: str, reason: str, meaning: str, where: str = "") -> None:
         shown = text if len(text) <= 200 else text[:200] + "…"
@@ -51,11 +51,11 @@ class DirectoryInUse(DirectoryError):
 
 
 class NotThisCrawl(DirectoryError):
-    """The directory belongs to another crawl, or to no crawl at all."""
+    """The directory belongs to another crawl, or is not a crawl directory."""
 
 
 class OldSchema(NotThisCrawl):
-    """The database is of an older version: open it for writing once, and it is brought up to date."""
+    """The database has an older version: open it for writing once to migrate it."""
 
 
 class StoreFailed(GossamerError):

@@ -1,6 +1,6 @@
-"""The link between two processes of one program: whole messages over a pair of sockets, in the order of telling.
+"""Message channel between two processes: whole messages over a socket pair, in order.
 
-Both ends are ours, of the same program, one the child of the other: what comes over it may be taken for what it says.
+Both ends belong to the same program, one process being the child of the other, so messages are trusted (pickle).
 """
 
 import asyncio
@@ -14,11 +14,11 @@ _LENGTH: Final = 4
 _MOST_WAITING: Final = 1 << 20
 
 Message = tuple[Any, ...]
-"""What it is, and what belongs to it."""
+"""The kind of the message and its arguments."""
 
 
 class Link:
-    """One end."""
+    """One end of the channel."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -31,18 +31,18 @@ class Link:
 
     @property
     def is_backed_up(self) -> bool:
-        """Whether the other end does not take what it is told."""
+        """Whether the peer is not draining its buffer."""
         return self._writer.transport.get_write_buffer_size() > _MOST_WAITING
 
     def send(self, *message: Any) -> None:
-        """Nothing happens where the other end is gone; `heard` ends there too."""
+        """Does nothing if the peer is gone; `messages` ends then."""
         if self._writer.is_closing():
             return
         body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         self._writer.write(len(body).to_bytes(_LENGTH, "big") + body)
 
     async def messages(self) -> AsyncIterator[Message]:
-        """What the other end tells, until it is gone."""
+        """Messages of the peer, until it is gone."""
         try:
             while True:
                 length = int.from_bytes(await self._reader.readexactly(_LENGTH), "big")
@@ -51,7 +51,7 @@ class Link:
             return
 
     async def drain(self) -> None:
-        """Until the other end has taken what it was told, or is gone."""
+        """Wait until everything was handed to the peer, or it is gone."""
         with suppress(ConnectionError):
             self._writer.transport.set_write_buffer_limits(0)
             await self._writer.drain()

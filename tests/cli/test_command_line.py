@@ -47,7 +47,7 @@ Captured = pytest.CaptureFixture[str]
         (["dead", "burn"], 2, "argument action: invalid choice: 'burn'"),
         (["pages", "--state", "lost"], 2, "argument --state: invalid choice: 'lost'"),
         (["simweb", "--port", "70000"], 2, "--port: 70000 is no port number"),
-        (["simweb", "--preset", "none"], 2, "preset: 'none' is none of"),
+        (["simweb", "--preset", "none"], 2, "preset: 'none' is not one of"),
         (["simweb", "--ca-file", "x.pem"], 2, "--ca-file: without --tls there is no certificate to be trusted"),
         (["demo", "--pages", "0"], 2, "--pages: must be at least 1, not 0"),
     ],

@@ -131,7 +131,7 @@ def test_a_url_that_robots_txt_denies_is_told_with_the_line(finished: Explained)
     assert (story["state"], story["reason"]) == ("excluded", "robots_denied")
     assert (robots["allowed"], robots["line"], robots["line_number"]) == (False, "Disallow: /private/", 3)
     assert robots["current"] is True
-    assert why(story) == "a rule forbids it: robots_denied"
+    assert why(story) == "excluded: robots_denied"
 
 
 def test_a_url_that_a_longer_line_opens_is_told_with_that_line(finished: Explained) -> None:
@@ -155,7 +155,7 @@ def test_a_missing_page_is_told_with_the_date_of_its_next_visit(finished: Explai
     story = ask(finished, f"{finished.base}/none")
 
     assert story["state"] == "missing"
-    assert why(story).startswith("it answered 404: asked again")
+    assert why(story).startswith("it answered 404: visited again")
     assert str(part(story, "next")["due_at"]) > str(parts(story, "attempts")[0]["visited_at"])
 
 
@@ -163,7 +163,7 @@ def test_a_page_that_its_owner_declared_gone_is_not_asked_for_again(finished: Ex
     story = ask(finished, f"{finished.base}/gone")
 
     assert (story["state"], part(story, "next")["due_at"]) == ("gone", None)
-    assert why(story) == "gone for good: it is not asked for again"
+    assert why(story) == "gone: it is not visited again"
 
 
 def test_a_url_of_a_host_that_refuses_connections_is_dead(finished: Explained) -> None:
@@ -257,7 +257,7 @@ def test_a_queued_page_knows_its_place_and_that_the_crawl_is_at_rest(stopped: Ex
     assert story["state"] == "queued"
     # Four of the twenty are stored; those before it in the list are before it in the queue; the flaky page is last.
     assert place == {"before": 11, "of_class": 17, "of_host": 17}
-    assert why(story) == "it is due: visited when its turn comes; the crawl is at rest"
+    assert why(story) == "it is due now; the crawl is not running"
     assert part(story, "standing")["name"] == "only"
     assert story["attempts"] == []
 
@@ -275,7 +275,7 @@ def test_a_queued_page_that_the_rules_forbid_by_now_says_so(stopped: Explained) 
     story = ask(stopped, f"{stopped.base}/p15", "--max-depth", "0")
 
     assert refusals(story) == [("depth", "depth_limit")]
-    assert why(story).startswith("when its turn comes it will be excluded: depth_limit (1 hops, at most 0)")
+    assert why(story).startswith("it will be excluded when it is visited: depth_limit (1 hops, at most 0)")
 
 
 def test_a_queued_page_of_a_domain_that_has_had_its_share_says_so(stopped: Explained) -> None:
@@ -298,13 +298,13 @@ def test_a_url_never_seen_that_may_enter_says_what_it_would_get(finished: Explai
     assert (standing["depth"], standing["links"], standing["assumed"]) == (1, 1, True)
     front = Mercator().front_of(float(str(standing["priority"])))
     assert (standing["front"], standing["name"]) == (front, ("high", "medium", "low")[front])
-    assert why(story) == "it would enter and be queued when a page links to it"
+    assert why(story) == "it would be queued when a page links to it"
 
 
 def test_a_url_never_seen_that_robots_txt_denies_would_be_excluded_at_its_turn(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/private/else")
 
-    assert why(story).endswith("excluded when its turn comes: robots_denied (line 3: Disallow: /private/)")
+    assert why(story).endswith("excluded when it is visited: robots_denied (line 3: Disallow: /private/)")
 
 
 @pytest.mark.parametrize(
@@ -322,14 +322,14 @@ def test_a_url_that_no_rule_admits_names_the_rule(finished: Explained, url: str,
 
     assert story["state"] is None
     assert refusals(story) == [(rule, reason)]
-    assert why(story).startswith(f"it would not enter: {reason} (")
+    assert why(story).startswith(f"it would be excluded: {reason} (")
 
 
 def test_an_excluded_domain_is_named_where_an_option_excludes_it(finished: Explained) -> None:
     story = ask(finished, "http://a.bad.test/x", "--scope", "any", "--exclude-domain", "bad.test")
 
     assert refusals(story) == [("excluded domains", "excluded_domain")]
-    assert why(story) == "it would not enter: excluded_domain (bad.test)"
+    assert why(story) == "it would be excluded: excluded_domain (bad.test)"
 
 
 @pytest.mark.parametrize(("scope", "admitted"), [("host", True), ("domain", True), ("tld:nz", False)])
@@ -365,7 +365,7 @@ def test_text_without_a_canonical_form_is_refused_in_the_story(finished: Explain
     story = ask(finished, text)
 
     assert part(story, "form")["refused"] == reason
-    assert why(story) == f"this text gives no URL for a crawl: {meaning_of(reason)}"
+    assert why(story) == f"this is not a URL that can be crawled: {meaning_of(reason)}"
 
 
 def test_wrong_use_is_one_line_and_status_two(finished: Explained, capsys: pytest.CaptureFixture[str]) -> None:
@@ -391,7 +391,7 @@ def test_the_words_tell_what_the_object_tells(finished: Explained) -> None:
     assert "  state       excluded (robots_denied)\n" in text
     assert f"  found       link on {finished.base}/, " in text
     assert "  robots.txt  denied: line 3, Disallow: /private/\n" in text
-    assert text.endswith("  next        a rule forbids it: robots_denied\n")
+    assert text.endswith("  next        excluded: robots_denied\n")
 
 
 def test_every_url_on_record_can_be_told_in_words_and_agrees_with_its_page(

@@ -29,7 +29,7 @@ def test_a_running_crawl_can_be_asked(tmp_path: Path, slow: SmallServer) -> None
     assert home["state"] == "stored"
     assert part(home, "archive")["sound"] is True
     assert waiting["state"] == "queued"
-    assert "at rest" not in why(waiting)
+    assert "not running" not in why(waiting)
 
 
 def test_a_url_that_was_met_in_another_minimised_spelling_is_known_with_and_without_the_setting(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_host_that_says_so_with_status_200_is_found_out_and_explained(tmp_path
 
     assert len(marked) == 5 and set(marked) < set(gone)
     assert ended.report["errors"] == {"soft_404": 5}
-    assert "soft 404: the host answers so for pages that it does not have" in told
+    assert "soft 404: the host returns this for pages that do not exist" in told
 
 
 def test_a_short_page_under_many_urls_and_many_ways_home_are_soft_404s(tmp_path: Path) -> None:

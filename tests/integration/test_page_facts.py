@@ -37,5 +37,5 @@ def test_language_and_canonical_address_are_on_record_and_told(tmp_path: Path) -
     assert rows["/f"]["canonical"] is None  # the page's own word counts before its head's
     exported = {str(row["url"]).removeprefix(server.base): row["canonical"] for row in texts}
     assert (exported["/a"], exported["/b"], exported["/f"]) == ("../b?x=1#top", "/b2", "/f")  # as written
-    assert "language: pt-BR" in told and f"says that its address should be {server.base}/b?x=1" in told
+    assert "language: pt-BR" in told and f"declares the canonical URL {server.base}/b?x=1" in told
     assert "/d" not in rows  # of the two that /c speaks to, the one with our name counts

@@ -286,8 +286,8 @@ def test_the_words_for_people_name_the_kind_the_example_and_the_cure(crawl: Craw
     ended = gossamer("verify", "--dir", crawl.dir)
 
     assert ended.status == 1
-    assert ended.out.startswith("something is wrong: 10 URLs")
-    assert "file_missing: 1 times: a WARC file is gone" in ended.out
+    assert ended.out.startswith("problems found: 10 URLs")
+    assert "file_missing (1): a WARC file is missing" in ended.out
     assert "with --repair: its URLs are queued again" in ended.out
     assert "and 5 more" in ended.out
 

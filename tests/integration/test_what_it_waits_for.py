@@ -62,7 +62,7 @@ def test_a_host_that_asked_to_be_left_alone_is_waited_for_and_told_with_its_reas
     assert (found["in_flight"], found["due"], found["resting_hosts"], found["retries"]) == (0, 1, 1, 1)
     assert found["next_contact"] is not None
     assert part(story, "politeness")["reason"] == "Retry-After"
-    assert why(story) == "its host is left alone until then: Retry-After"
+    assert why(story) == "its host is cooling down until then: Retry-After"
 
 
 def test_a_retry_is_waited_for_when_nothing_else_is_left(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def due(**more: object) -> DueUrl:
 def dear(wishes: RecrawlSection | None = None, times: float = 30.0) -> RecrawlPlanner:
     """A crawl that knows a host whose visits cost so many times the price."""
     plans = recrawling(wishes)
-    plans.lines.prices.restore(A, times * plans.price.price)
+    plans.backlogs.prices.restore(A, times * plans.price.price)
     return plans
 
 
@@ -123,7 +123,7 @@ def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_
 
     assert usual.gap is not None and planned.gap is not None
     assert planned.gap > 1.5 * usual.gap
-    assert HostChangeHistory.from_text(batch.change_histories[A]).price == plans.lines.prices.price_for(A, 0.0) > 0
+    assert HostChangeHistory.from_text(batch.change_histories[A]).price == plans.backlogs.prices.price_for(A, 0.0) > 0
 
 
 def test_a_first_visit_to_a_dear_host_is_planned_at_its_price() -> None:
@@ -139,7 +139,7 @@ def test_a_host_that_has_a_price_of_its_own_on_record_goes_on_with_it() -> None:
 
     plans.host_loaded(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
 
-    assert plans.lines.prices.price_for(A, plans.price.price) == 3 * plans.price.price
+    assert plans.backlogs.prices.price_for(A, plans.price.price) == 3 * plans.price.price
 
 
 def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> None:
@@ -149,9 +149,9 @@ def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> Non
     prices = []
     for one in (visit(late), tried):
         plans = recrawling()
-        plans.lines = HostBacklogs(Instant(NOW - 90 * DAY))
+        plans.backlogs = HostBacklogs(Instant(NOW - 90 * DAY))
         plans.plan(one, PAGE, NOW, "text/html", changed=False)
-        prices.append(len(plans.lines.prices))
+        prices.append(len(plans.backlogs.prices))
 
     assert prices == [1, 0]
 

@@ -2,10 +2,13 @@
 
 import json
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from gossamer.crawl.run.directory import parts_of
+from gossamer.crawl.run.opener import open_part
 from gossamer.filter.domains import registrable_domain
 from gossamer.lab.simweb.audit import audit, ground_truth
 from gossamer.model.units import HostKey, Seconds
@@ -40,6 +43,15 @@ WEB = small_web(
 OPTIONS = ("--delay", DELAY, "--delay-factor", FACTOR, "--workers", WORKERS)
 
 
+def fingerprint_keys(directory: Path) -> set[int]:
+    """Of all workers."""
+    keys = set()
+    for part in parts_of(directory):
+        with closing(open_part(part)) as reader:
+            keys.add(reader.urls.fingerprint_key())
+    return keys
+
+
 def test_the_whole_web_is_crawled_politely_and_each_domain_by_one_worker(tmp_path: Path) -> None:
     with scene(tmp_path, WEB, OPTIONS) as stage:
         ended = gossamer(*stage.command)
@@ -71,6 +83,7 @@ def test_the_whole_web_is_crawled_politely_and_each_domain_by_one_worker(tmp_pat
     assert sum(map(len, domains)) == len(set.union(*domains))
     assert [e["event"] for e in events(stage) if e["event"] == "worker.lost"] == []
     assert all(is_gone(process) for process in processes(stage).values())
+    assert len(fingerprint_keys(tmp_path / "crawl")) == 1
 
 
 def test_a_limit_of_pages_holds_for_all_workers_together_and_more_may_come_later(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ OPTIONS: tuple[Option, ...] = (
 
 
 def add_options(parser: argparse.ArgumentParser, only: tuple[str, ...] | None = None) -> None:
-    """Declare the options of the table but those of the service (or those with the keys `only`). None stands for "not
+    """Declare the options of the table but those of the service (or those with the keys `only`). None means "not
     given"."""
     for option in OPTIONS:
         if option.key.startswith("service.") if only is None else option.key not in only:

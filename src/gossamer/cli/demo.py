@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         seeds = read_arguments(served.seeds, canonicaliser_for(config).canonicalise)
         if not config.quiet:
-            print(f"crawling a simulated web of {pages:,} URLs on {hosts:,} hosts", file=sys.stderr)
+            size = f"{formatting.number_of(pages, 'URL')} on {formatting.number_of(hosts, 'host')}"
+            print(f"crawling a simulated web of {size}", file=sys.stderr)
         code = crawl_and_report(config, seeds)
     if not config.quiet:
         print(hints(directory), file=sys.stderr if config.json else sys.stdout)

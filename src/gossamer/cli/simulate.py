@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     drawing = drawing_of(arguments)
     plan = plan_of(arguments, found)
     for order in found.keys() & plan.orders:
-        found[order]()  # a plugin that is broken is told before the long part begins
+        found[order]()  # report a broken plugin before the long part begins
     policies = {**{name: policy_of(make) for name, make in found.items()}, **POLICIES}
     tell = _teller()
     tell("reading the graph")

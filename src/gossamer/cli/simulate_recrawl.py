@@ -86,7 +86,7 @@ def _check_budget(world: "World", cycle: float) -> None:
 
 
 def makers_of(arguments: argparse.Namespace) -> "dict[str, Maker]":
-    """The policies that were asked for, or all. A plugin that is broken is told before the long part begins."""
+    """The policies that were asked for, or all. A broken plugin is reported before the long part begins."""
     from gossamer.config.plugins import recrawl_policies
 
     found = recrawl_policies()
@@ -117,14 +117,14 @@ def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
         worlds = [recorded_world(path, zipf, seed) for seed in range(first, first + sets)]
     else:
         usual = Drawn()
-        wish = Drawn(
+        drawn = Drawn(
             pages=given.at_least(1, given.whole(arguments, "pages"), "--pages") or usual.pages,
             days=given.at_least(1, given.whole(arguments, "days"), "--days") or usual.days,
             hosts=given.at_least(1, given.whole(arguments, "hosts"), "--hosts") or usual.hosts,
             zipf=zipf,
             redrawn=_share(arguments, "redrawn") or 0.0,
         )
-        worlds = [drawn_world(wish.with_seed(seed)) for seed in range(first, first + sets)]
+        worlds = [drawn_world(drawn.with_seed(seed)) for seed in range(first, first + sets)]
     if cap is None:
         return worlds
     if cap == 0:

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def waits_of(waits: Waits, live: Snapshot | None, *, running: bool) -> Waits:
-    """What is on record, and what only the running process knows. Of a crawl at rest nothing is in flight."""
+    """What is on record, with what only the running process knows. Without one nothing is in flight."""
     if not running:
         return dataclasses.replace(waits, in_flight=0)
     if live is None:
@@ -127,7 +127,7 @@ def waits_of(waits: Waits, live: Snapshot | None, *, running: bool) -> Waits:
 
 
 def state_by(live: Snapshot | None, queued: int) -> str:
-    """What a running crawl does, in the words of the service. One that has not told us anything runs."""
+    """The state of a running crawl, as the service names it; `running` if there is no recent snapshot."""
     if live is None:
         return "running"
     return crawl_state(
@@ -238,7 +238,7 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
     if figures.fresh is None or figures.price is None:
         return ()
     dear = (
-        f"; more at {formatting.count(figures.dear_hosts)} hosts that allow too few visits"
+        f"; higher for {formatting.number_of(figures.dear_hosts, 'host')} with too few allowed visits"
         if figures.dear_hosts
         else ""
     )
@@ -274,12 +274,20 @@ def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]
             f"{formatting.size(_number(found['warc_bytes']))} of WARC files",
         ),
         ("responses", formatting.count(_number(found["fetched"])), formatting.size(_number(found["bytes"]))),
-        ("URLs discovered", formatting.count(_number(found["discovered"])), f"from {found['seeds']} seeds"),
-        ("by sitemaps", formatting.count(_number(found["sitemap_urls"])), f"of these, listed in {found['sitemaps']}"),
+        (
+            "URLs discovered",
+            formatting.count(_number(found["discovered"])),
+            f"from {formatting.number_of(_number(found['seeds']), 'seed')}",
+        ),
+        (
+            "from sitemaps",
+            formatting.count(_number(found["sitemap_urls"])),
+            f"in {formatting.number_of(_number(found['sitemaps']), 'sitemap')}",
+        ),
         (
             "hosts",
             formatting.count(_number(found["hosts"])),
-            f"in {formatting.count(_number(found['domains']))} domains",
+            f"in {formatting.number_of(_number(found['domains']), 'domain')}",
         ),
         ("queued", formatting.count(states["queued"]), left),
     ]
@@ -290,7 +298,7 @@ def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]
 
 
 def option_rows(options: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
-    """The options that differ from the defaults: what a resume goes on with unless it is told otherwise."""
+    """The options that differ from the defaults, which a resume uses unless others are given."""
     usual = shape_of(Config())
     rows = []
     for key, value in options.items():

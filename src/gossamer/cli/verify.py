@@ -110,17 +110,17 @@ def examine(audit: AuditReader, archive: Archive, config: Config, line: Progress
 
 
 def report(findings: Findings, queued: int | None, seconds: float) -> list[str]:
-    """For people: what was looked at, then each kind of problem with examples and what is to be done."""
+    """For people: what was checked, then each kind of problem with examples and its repair."""
     looked = (
         f"{formatting.number_of(findings.urls, 'URL')}, {formatting.number_of(findings.captures, 'capture')} in "
         f"{formatting.number_of(findings.records, 'record')} of {formatting.number_of(findings.files, 'WARC file')} "
         f"({formatting.size(findings.bytes)}) in {formatting.span(seconds)}"
     )
-    lines = [f"{'all is well' if findings.sound else 'something is wrong'}: {looked}"]
+    lines = [f"{'no problems' if findings.sound else 'problems found'}: {looked}"]
     if findings.set_aside:
         lines.append(f"  {formatting.number_of(findings.set_aside, 'record')} set aside by an earlier repair")
     for kind, number in findings.counts.most_common():
-        lines.append(f"{kind.word}: {formatting.count(number)} times: {kind.meaning}")
+        lines.append(f"{kind.word} ({formatting.count(number)}): {kind.meaning}")
         lines += [f"    {formatting.printable(what)}" for what in findings.examples(kind)]
         if number > len(findings.examples(kind)):
             lines.append(f"    and {formatting.count(number - len(findings.examples(kind)))} more")

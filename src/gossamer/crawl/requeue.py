@@ -123,7 +123,7 @@ class Requeue(NullObserver):
 
     def _queue(self, now: Instant) -> None:
         most, early = MAX_REQUEUED, False
-        if self._waiting - self.planner.lines.blocked >= LOW_MARK:
+        if self._waiting - self.planner.backlogs.blocked >= LOW_MARK:
             if not self._is_stalled(now):
                 self.next_check_at = max(self._progress_at + STALLED_AFTER, self._next_due if self._keep_fresh else 0.0)
                 return
@@ -158,7 +158,7 @@ class Requeue(NullObserver):
         self._last_order = (by, now)
         early_by = self._min_gap if early else None
         # The number is decided here; requeued URLs must not wait behind all new ones as well.
-        lines = self.planner.lines
+        lines = self.planner.backlogs
         order = RequeueOrder(by, most, self._keep_fresh, with_new, early_by, lines.prices, MAX_BACKLOG, lines.waiting)
         if not self._keep_fresh:
             order = order._replace(priced_hosts=(), max_backlog=self._max_backlog, after=self._cursor)
@@ -238,7 +238,7 @@ class Requeue(NullObserver):
                 committed.replanned_to,
                 self._last_order[1] + _RETRY_SECONDS,
             )
-        lines = self.planner.lines
+        lines = self.planner.backlogs
         lines.on_requeued(committed.requeued_by_host)
         by, at = self._last_order
         lines.on_scanned(self._checked_up_to(committed, by), at)
@@ -286,7 +286,7 @@ class Requeue(NullObserver):
             self.rates.refreshes += 1
             self._waiting = max(0, self._waiting - 1)
             self._visited += 1
-            lines = self.planner.lines
+            lines = self.planner.backlogs
             lines.on_visited(settlement.host_id, settlement.at)
             self._counters.count(self._store.batch, "refreshed")
             if before.state is _STORED:
@@ -298,7 +298,7 @@ class Requeue(NullObserver):
         """No URL is queued. Returns whether the crawl is over; if not, the next due URLs are requeued."""
         if not self.is_over and not self._order_pending and self._waiting:
             self._waiting = 0  # some were settled without a visit
-            self.planner.lines.clear()
+            self.planner.backlogs.clear()
             self.next_check_at = 0.0
         return self.is_over
 

@@ -1,12 +1,12 @@
-"""The content-seen test for near-duplicates: is there a document that is almost this one? Hot: bench_neardup.py.
+"""The content-seen test for near-duplicates: is there a document that is almost the same? Hot: bench_neardup.py.
 
-Documents are as far apart as their signatures (`gossamer.sketch.minhash`). A signature of 64 bytes is cut into eight
-bands of eight. Two signatures that differ in at most `MAX_DISTANCE` = 7 bytes have at least one band in common,
-whichever bytes those are; so the signatures that share a band are all that need be compared.
+The distance of two documents is that of their signatures (`gossamer.sketch.minhash`). A signature of 64 bytes is cut
+into eight bands of eight. Two signatures that differ in at most `MAX_DISTANCE` = 7 bytes have at least one band in
+common, whichever bytes differ; so only signatures that share a band have to be compared.
 
 Only originals are kept, and of these the latest (ADR 22). A near-duplicate belongs to the original that it was compared
-with, and nothing is compared with it: so no chain of small steps makes one document of two different ones, and a host
-with a million copies of one page has one entry.
+with, and nothing is compared with it: so no chain of small differences merges two different documents, and a host with
+a million copies of one page has one entry.
 """
 
 from array import array
@@ -21,15 +21,15 @@ MAX_DISTANCE: Final = 7
 """Bytes of 64 in which near-duplicates may differ: documents that share about nine tenths of their shingles."""
 
 WINDOW: Final = 700_000
-"""Originals that are kept. They take 85 MB once there are that many: 108 bytes each, and 9 MB for the buckets."""
+"""Originals kept in memory: up to 85 MB, at 108 bytes each plus 9 MB for the buckets."""
 
 
 _BANDS: Final = MAX_DISTANCE + 1
-_KEYS: Final = _BANDS + 1  # of an original: its bands, then its owner
-_BUCKETS: Final = 1 << 18  # for each of the keys
-_REMOVED: Final = (1 << 64) - 1  # in place of an owner
+_KEYS: Final = _BANDS + 1  # per original: its bands, then its owner
+_BUCKETS: Final = 1 << 18  # per key
+_REMOVED: Final = (1 << 64) - 1  # instead of an owner
 
-_LONGEST: Final = 200  # links of a chain that are followed: a large site may have one band on all its pages
+_LONGEST: Final = 200  # links of a chain to follow: all pages of a large site may share a band
 
 # The bucket of a band is numbered by 18 bits, into which the others are folded: single bytes are not evenly spread. All
 # eight are computed at once, in the lower half of each band.
@@ -39,26 +39,26 @@ _STARTS: Final = int.from_bytes(_LOWER_HALVES.pack(*range(0, _BANDS * _BUCKETS, 
 
 
 class NearMode(Enum):
-    """What is done with a near-duplicate: `[content] near_duplicates`."""
+    """What to do with a near-duplicate: `[content] near_duplicates`."""
 
-    MARK = "mark"  # stored like any other, and marked
+    MARK = "mark"  # stored and marked
     SKIP = "skip"  # neither stored nor are its links followed
 
 
 class Near(NamedTuple):
-    """The original that a document is almost the same as."""
+    """The original that a document nearly repeats."""
 
     owner: int
     distance: int
 
 
 class NearDuplicates:
-    """Decides which documents are near-duplicates, by the latest originals. Does no IO.
+    """Decides which documents are near-duplicates of recent originals. Does no IO.
 
-    The originals lie in a ring. Those whose n-th keys fall into one bucket form a chain, the latest first: `_newest`
-    has its first link and `_older` the others, as positions in `_keys`. Nothing is ever taken out of a chain. A link
-    leads from an original to an older one; if it leads to a later one, the chain ends there: the older one has been
-    overwritten, and with it all that came before.
+    The originals are in a ring. Those whose n-th keys fall into one bucket form a chain, the latest first: `_newest`
+    has its first link and `_older` the others, as positions in `_keys`. Nothing is ever removed from a chain. A link
+    leads from an original to an older one; if it leads to a later one, the chain ends there: the older one was
+    overwritten, and everything before it too.
     """
 
     def __init__(self, mode: NearMode, window: int = WINDOW) -> None:
@@ -66,14 +66,14 @@ class NearDuplicates:
             raise ValueError(f"a window of {window} originals")
         self.mode = mode
         self.window = window
-        self._keys = array("Q", bytes(8 * _KEYS))  # position 0 is unused: a link there is the end of a chain
+        self._keys = array("Q", bytes(8 * _KEYS))  # position 0 is unused: it marks the end of a chain
         self._older = array("I", bytes(4 * _KEYS))
         self._newest = array("I", bytes(4 * _KEYS * _BUCKETS))
         self._next = _KEYS  # where the next original goes
 
     def judge(self, url_id: int, signature: bytes) -> Near | None:
-        """The original that this document nearly repeats. If there is none, it is an original from now on, in place of
-        what the URL had before."""
+        """The original that this document nearly repeats. If there is none, the document becomes an original, replacing
+        the URL's previous one."""
         newest, buckets = self._newest, _buckets_of(url_id, signature)
         links = [newest[bucket] for bucket in buckets]
         near = self._nearest(url_id, signature, links) if any(links) else None
@@ -82,12 +82,12 @@ class NearDuplicates:
         return near
 
     def add(self, url_id: int, signature: bytes) -> None:
-        """An original of a URL that has none in the window."""
+        """Add the original of a URL that has none in the window."""
         buckets = _buckets_of(url_id, signature)
         self._add(url_id, signature, buckets, [self._newest[bucket] for bucket in buckets])
 
     def _add(self, url_id: int, signature: bytes, buckets: Sequence[int], links: Sequence[int]) -> None:
-        """At the end of the ring, or in place of the oldest original."""
+        """Add at the end of the ring, or in place of the oldest original."""
         at, newest = self._next, self._newest
         self._keys[at : at + _KEYS] = _keys_of(url_id, signature)
         self._older[at : at + _KEYS] = array("I", links)
@@ -97,8 +97,8 @@ class NearDuplicates:
         self._next = at if at < (self.window + 1) * _KEYS else _KEYS
 
     def _nearest(self, url_id: int, signature: bytes, links: Sequence[int]) -> Near | None:
-        """The closest original of another URL, if it is close enough; the first URL of several. What the URL itself had
-        is no original any more."""
+        """The closest original of another URL within the limit; of several, the one with the lowest URL id. The URL's
+        own previous original is removed."""
         found = {
             at // _KEYS
             for link, key in zip(links, _keys_of(url_id, signature), strict=True)

@@ -1,14 +1,14 @@
-"""Soft 404s: hosts that answer 200, or lead to their home page, for pages that they do not have.
+"""Soft 404s: hosts that answer 200, or redirect to their home page, for pages that they do not have.
 
-Found by what a host shows anyway; it is never asked for a page that cannot exist (ADR 13). Three things give it away:
+Detected from ordinary visits; no probe requests are sent (ADR 13). A page counts as a soft 404 if
 
-* the title says that something was not found, and an earlier page of the host had the same title, or the page repeats
-  (to the byte or nearly) one whose title said so;
-* the page is short, and `MANY_PAGES` other URLs of the host have shown it already;
-* `MANY_REDIRECTS` other URLs of the host have led to its home page already.
+* its title says that something was not found, and an earlier page of the host had the same title, or the page
+  repeats (exactly or nearly) one whose title said so;
+* or it is short, and `MANY_PAGES` other URLs of the host have shown it already;
+* or it redirects to the home page, as `MANY_REDIRECTS` other URLs of the host did.
 
-The first of a kind is thus taken at its word. Evidence is held in memory, and the strongest of it in the store: what
-has changed is handed over with `take_changes`, and given back with `recall` when a host is met again.
+The first page of a kind is therefore accepted. The evidence is held in memory, and the strongest part of it in the
+store: `take_changes` returns what has changed, and `recall` restores it when a host is loaded again.
 """
 
 import json
@@ -24,18 +24,18 @@ MANY_PAGES: Final = 10
 MANY_REDIRECTS: Final = 5
 
 SHORT_BYTES: Final = 8_192
-"""Documents that are no longer than this may be the page for what is missing, though they do not say so."""
+"""Longer documents are error pages only if they say so."""
 
 LONG_BYTES: Final = 131_072
-"""No longer document is, whatever it says."""
+"""Longer documents are never error pages."""
 
-_HOSTS: Final = 10_000  # hosts that are remembered, the latest
-_OF_HOST: Final = 200  # titles and originals of each
+_HOSTS: Final = 10_000  # hosts in memory, the most recently used
+_OF_HOST: Final = 200  # titles and originals per host
 
 _TITLES_KEPT, _URLS_KEPT = 20, 50  # of each host, in the store
 _TITLE_KEPT: Final = 200  # characters
 
-# For titles in lower case: to look for either case takes seven times as long, and every page has a title.
+# For lower-case titles: matching both cases takes seven times as long, and every page has a title.
 _NOT_FOUND = re.compile(
     r"\b(?:404|not found|(?:does not|doesn.t) exist|no longer (?:exists|available)|cannot be found"
     r"|nicht gefunden|introuvable|no encontrad[ao]|n[aã]o encontrad[ao]|non trovat[ao]|niet gevonden"
@@ -47,15 +47,15 @@ _NUMBERS = re.compile(r"\d+")
 
 @dataclass(slots=True)
 class _Host:
-    """What one host has shown."""
+    """The evidence of one host."""
 
-    titles: set[str] = field(default_factory=set)  # that say so, numbers left out
+    titles: set[str] = field(default_factory=set)  # that say "not found", without digits
     missing: set[int] = field(default_factory=set)  # URLs with such titles
-    shown: Counter[int] = field(default_factory=Counter)  # by original: other URLs that repeat it
-    home: int = 0  # URLs that led to the home page
+    shown: Counter[int] = field(default_factory=Counter)  # by original: number of URLs that repeat it
+    home: int = 0  # redirects to the home page
 
     def to_text(self) -> str:
-        """The strongest evidence, in few kilobytes."""
+        """The strongest evidence, in a few kilobytes."""
         titles = [title for title in sorted(self.titles) if len(title) <= _TITLE_KEPT][:_TITLES_KEPT]
         shown = {str(url): min(n, MANY_PAGES) for url, n in self.shown.most_common(_URLS_KEPT)}
         return json.dumps([titles, sorted(self.missing)[-_URLS_KEPT:], shown, self.home])
@@ -67,17 +67,17 @@ class _Host:
 
 
 class Soft404Detector:
-    """Tells pages from apologies. Does no IO; every call is about a URL that was not told of before."""
+    """Tells pages from error pages. Does no IO; each URL is passed only once."""
 
     def __init__(self, hosts: int = _HOSTS) -> None:
         self._most = hosts
-        self._hosts: dict[int, _Host] = {}  # the least recently used first
-        self._changed: dict[int, _Host] = {}  # since they were handed over
+        self._hosts: dict[int, _Host] = {}  # least recently used first
+        self._changed: dict[int, _Host] = {}  # since `take_changes`
 
     def is_soft(self, host_id: int, url_id: int, title: str | None, size: int, same_as: int | None) -> bool:
-        """Whether a document that came with status 200 stands for one that is missing.
+        """Whether a document with status 200 is an error page for a missing one.
 
-        `same_as` is the URL whose document it repeats, to the byte or nearly; the title of a repetition may be None.
+        `same_as` is the URL whose document it repeats, exactly or nearly; the title of a repetition may be None.
         """
         says_so = title is not None and _NOT_FOUND.search(title.lower()) is not None
         if (same_as is None and not says_so) or size > LONG_BYTES:
@@ -101,7 +101,7 @@ class Soft404Detector:
         return soft
 
     def leads_home(self, host_id: int, url: str, target: str) -> bool:
-        """Whether a redirect says no more than that the page is missing: to the home page, like many others."""
+        """Whether a redirect only says that the page is missing: it leads to the home page, like many others."""
         if not _is_home(target) or _is_home(url) or _origin(target) != _origin(url):
             return False
         host = self._host(host_id)
@@ -111,12 +111,12 @@ class Soft404Detector:
         return host.home > MANY_REDIRECTS
 
     def recall(self, host_id: int, text: str | None) -> None:
-        """A host is met again; this is what the store has of it, if anything. What is in memory is newer."""
+        """A host was loaded; `text` is its stored evidence, if any. What is in memory is newer."""
         if text is not None and host_id not in self._hosts:
             self._put(host_id, _Host.from_text(text))
 
     def take_changes(self) -> dict[int, str]:
-        """What is to be stored of hosts that have shown something new since the last call."""
+        """What to store of hosts with new evidence since the last call."""
         changed, self._changed = self._changed, {}
         return {host_id: host.to_text() for host_id, host in changed.items()}
 

@@ -55,7 +55,7 @@ DEEPEST = 512
 """Levels of a tree. Elements nested deeper are put side by side on the last level by the parser, so that no link is
 lost."""
 
-MOST_LONG_LINKS = 5
+MAX_LONG_LINKS = 5
 """How many of the links that are too long are reported per page."""
 
 _HTML = Namespace.HTML  # a member lookup costs as much as a call
@@ -232,8 +232,8 @@ def _deep(tree: Document) -> int:
 def _without_long(hrefs: list[str]) -> tuple[list[str], int, list[LongLink]]:
     """The links that are not too long, the number that are, and the first few of these."""
     kept = [href for href in hrefs if len(href) <= MAX_HREF]
-    told = (href for href in hrefs if len(href) > MAX_HREF and href[:5].lower() != "data:")
-    return kept, len(hrefs) - len(kept), [long_link(href) for href in islice(told, MOST_LONG_LINKS)]
+    too_long = (href for href in hrefs if len(href) > MAX_HREF and href[:5].lower() != "data:")
+    return kept, len(hrefs) - len(kept), [long_link(href) for href in islice(too_long, MAX_LONG_LINKS)]
 
 
 def _linked(links: list[Element], url: str) -> tuple[list[str], int]:

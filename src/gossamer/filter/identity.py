@@ -76,29 +76,29 @@ def place_of(url: Url, path_start: int) -> str:
 class Identities:
     """Computes the identities of URLs. Learned parameters are added and removed at run time."""
 
-    def __init__(self, rules: IdentityRules, learnt: Iterable[LearnedParameter] = ()) -> None:
+    def __init__(self, rules: IdentityRules, learned: Iterable[LearnedParameter] = ()) -> None:
         self.rules = rules
-        self._learnt: dict[HostKey, dict[str, dict[str, LearnedParameter]]] = {}
+        self._learned: dict[HostKey, dict[str, dict[str, LearnedParameter]]] = {}
         self._noise = lru_cache(_NAMES_KEPT)(self._is_noise)
         self._order = lru_cache(_NAMES_KEPT)(self._find_order)
         self._same = lru_cache(_URLS_KEPT)(self._find_same)
         self._plain = not (rules.tracking or rules.sessions or rules.order or rules.parameters)
-        for each in learnt:
+        for each in learned:
             self.learn(each)
 
-    def learn(self, learnt: LearnedParameter) -> None:
+    def learn(self, learned: LearnedParameter) -> None:
         """From now on, ignore this parameter at its place."""
-        if learnt.name.lower() not in self.rules.keep:
+        if learned.name.lower() not in self.rules.keep:
             self._same.cache_clear()
-            self._learnt.setdefault(learnt.host, {}).setdefault(learnt.place, {})[learnt.name] = learnt
+            self._learned.setdefault(learned.host, {}).setdefault(learned.place, {})[learned.name] = learned
 
     def unlearn(self, host: HostKey, place: str, name: str) -> None:
         """No longer ignore this parameter."""
         self._same.cache_clear()
-        names = self._learnt.get(host, {}).get(place, {})
+        names = self._learned.get(host, {}).get(place, {})
         names.pop(name, None)
         if not names:
-            self._learnt.get(host, {}).pop(place, None)
+            self._learned.get(host, {}).pop(place, None)
 
     def identities_of(self, urls: Sequence[Url], hosts: Sequence[HostKey]) -> Sequence[str]:
         """The identities of a page's links, in order; `urls` itself if all of them are their own identity."""
@@ -116,7 +116,7 @@ class Identities:
 
     def identity_of(self, url: Url, host: HostKey) -> str:
         """The text that represents all URLs that are the same as this one."""
-        same = url if self._plain and host not in self._learnt else self._same(url, host)
+        same = url if self._plain and host not in self._learned else self._same(url, host)
         return minimised(Url(same)) if self.rules.minimise else same
 
     def _find_same(self, url: Url, host: HostKey) -> str:
@@ -128,14 +128,14 @@ class Identities:
         if not mark:
             return path
         parts = query.split("&")
-        learnt = self._learnt.get(host)
-        order = None if learnt else self._order(tuple([part.partition("=")[0] for part in parts]))
+        learned = self._learned.get(host)
+        order = None if learned else self._order(tuple([part.partition("=")[0] for part in parts]))
         if order is not None:  # the fast path: the same parameter names were seen before
             rest = "&".join([parts[i] for i in order])
             return f"{path}?{rest}" if rest else path
         kept = [part for part in parts if not self._drops(part)]
-        if learnt:
-            names = learnt.get(shape_of(url, url.index("/", 8)).coarse)
+        if learned:
+            names = learned.get(shape_of(url, url.index("/", 8)).coarse)
             if names and xxh3_64_intdigest(url.encode()) % _TRIED:
                 kept = [part for part in kept if part.partition("=")[0] not in names]
         if rules.order:
@@ -171,14 +171,14 @@ class Identities:
     def ignored(self, url: Url, host: HostKey) -> list[Ignored]:
         """The parameters of a URL that are ignored, and why."""
         found = []
-        learnt = self._learnt.get(host, {}).get(place_of(url, url.index("/", 8)), {})
+        learned = self._learned.get(host, {}).get(place_of(url, url.index("/", 8)), {})
         for part in url.partition("?")[2].split("&"):
             name = part.partition("=")[0]
             if name and self._drops(part):
                 why = self._noise(name.lower())
                 found.append(Ignored(name, "session" if why == "doubtful" else str(why)))
-            elif name in learnt:
-                case = learnt[name]
+            elif name in learned:
+                case = learned[name]
                 tried = (
                     "" if xxh3_64_intdigest(url.encode()) % _TRIED else "; this URL is in the sample that verifies it"
                 )

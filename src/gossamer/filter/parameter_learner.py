@@ -32,7 +32,7 @@ class Refuted(tuple[HostKey, str, str]):
 class _Case:
     pairs: int = 0
     contents: set[int] = field(default_factory=set)
-    learnt: bool = False
+    learned: bool = False
     refuted: bool = False
 
 
@@ -42,12 +42,12 @@ class ParameterLearner:
     def __init__(
         self,
         policy: LearningPolicy,
-        learnt: tuple[LearnedParameter, ...] = (),
+        learned: tuple[LearnedParameter, ...] = (),
         refuted: tuple[tuple[HostKey, str, str], ...] = (),
         *,
         remember: int = 50_000,
     ) -> None:
-        """`learnt` and `refuted`: from earlier runs. `remember`: number of URLs times parameters, about 150 bytes
+        """`learned` and `refuted`: from earlier runs. `remember`: number of URLs times parameters, about 150 bytes
         each."""
         self._policy = policy
         self._generation = max(1, remember // 2)
@@ -56,8 +56,8 @@ class ParameterLearner:
         ] = {}  # a URL without one of its parameters -> that one's value, document
         self._old: dict[int, tuple[int, int]] = {}
         self._cases: dict[tuple[HostKey, str, str], _Case] = {}
-        for each in learnt:
-            self._cases[(each.host, each.place, each.name)] = _Case(each.pairs, set(range(each.contents)), learnt=True)
+        for each in learned:
+            self._cases[(each.host, each.place, each.name)] = _Case(each.pairs, set(range(each.contents)), learned=True)
         for key in refuted:
             self._cases[key] = _Case(refuted=True)
 
@@ -102,20 +102,20 @@ class ParameterLearner:
             return None
         if not same:
             case.refuted = True
-            was, case.learnt = case.learnt, False
+            was, case.learned = case.learned, False
             return Refuted(key) if was else None
         case.pairs += 1
         if len(case.contents) < self._policy.contents:
             case.contents.add(content)
-        if case.learnt or case.pairs < self._policy.pairs or len(case.contents) < self._policy.contents:
+        if case.learned or case.pairs < self._policy.pairs or len(case.contents) < self._policy.contents:
             return None
-        case.learnt = True
+        case.learned = True
         return LearnedParameter(*key, case.pairs, len(case.contents))
 
     def _forget_a_case(self) -> None:
         """Drop the oldest case that was not learned; learned ones stay, so that a counter-example can refute them."""
         for key, case in self._cases.items():
-            if not case.learnt:
+            if not case.learned:
                 del self._cases[key]
                 return
         del self._cases[next(iter(self._cases))]

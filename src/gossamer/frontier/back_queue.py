@@ -282,7 +282,7 @@ class HostQueue:
             self.cursors[1] = START
             self.more = [True, True]
 
-    # --- what commits bring ------------------------------------------------------------------------------
+    # --- commits -----------------------------------------------------------------------------------------
 
     def settle(self, url_id: int, commit: int) -> None:
         """An outcome was committed."""

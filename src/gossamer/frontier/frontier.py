@@ -288,7 +288,7 @@ class Frontier:
         self._release_parked(gate)
 
     def _release_parked(self, gate: AddressGate) -> None:
-        """The next parked host may be visited when the address has rested. One at a time, so many hosts on one address
+        """The next parked host may be visited when the address has rested. One at a time: many hosts on one address
         cost each of them O(log n) per turn."""
         while gate.parked:
             host = self._hosts.get(gate.parked.popleft())

@@ -127,27 +127,27 @@ class ReadyScores:
         if key is None:
             return
         domain = host.domain_id if self._has_domains else 0
-        line = self._domain_heaps.get(domain)
-        if line is None:
-            line = self._domain_heaps[domain] = LazyHeap(self._host_offer)
+        heap = self._domain_heaps.get(domain)
+        if heap is None:
+            heap = self._domain_heaps[domain] = LazyHeap(self._host_offer)
             self._suffix_of[domain] = host.suffix_id if self._has_suffixes else 0
-        line.raise_to(host.host_id, key)
+        heap.raise_to(host.host_id, key)
         self._raise_domain(domain, key)
 
     def raise_domain(self, domain_id: int) -> None:
         """The domain's term may have risen, and with it the score of all its URLs."""
-        line = self._domain_heaps.get(domain_id) if self._has_domains else None
-        found = None if line is None else line.first()
+        heap = self._domain_heaps.get(domain_id) if self._has_domains else None
+        found = None if heap is None else heap.first()
         if found is not None:
             self._raise_domain(domain_id, found[0])
 
     def _raise_domain(self, domain: int, key: Key) -> None:
         suffix = self._suffix_of[domain]
-        line = self._suffix_heaps.get(suffix)
-        if line is None:
-            line = self._suffix_heaps[suffix] = LazyHeap(self._domain_offer)
+        heap = self._suffix_heaps.get(suffix)
+        if heap is None:
+            heap = self._suffix_heaps[suffix] = LazyHeap(self._domain_offer)
         key = self._with_domain(domain, key)
-        line.raise_to(domain, key)
+        heap.raise_to(domain, key)
         self._heap.raise_to(suffix, self._with_suffix(suffix, key))
 
     def leave(self, host: HostQueue) -> None:
@@ -202,10 +202,10 @@ class ReadyScores:
         return host.ranked.head()
 
     def _domain_offer(self, domain: int) -> Key | None:
-        line = self._domain_heaps.get(domain)
-        if line is None:
+        heap = self._domain_heaps.get(domain)
+        if heap is None:
             return None
-        found = line.first()
+        found = heap.first()
         if found is not None:
             return self._with_domain(domain, found[0])
         # None of its hosts is ready. Drop its heap, so that a crawl over a million domains does not keep one for each.

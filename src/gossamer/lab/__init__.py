@@ -1,1 +1,1 @@
-"""Simulated web and simulators: behind `gossamer demo`, `simweb` and `simulate` only."""
+"""Simulated web and simulators, used only by `gossamer demo`, `simweb` and `simulate`."""

@@ -1,4 +1,4 @@
-"""Gossamer from Python: a crawl whose pages you take as they come (docs/EXTENDING.md).
+"""The Python API: run a crawl and iterate over its pages (docs/EXTENDING.md).
 
-`crawl.Crawl` runs one on your event loop; `blocking.crawl_pages` gives its pages to code without one.
+`crawl.Crawl` runs a crawl on your event loop; `blocking.crawl_pages` is for code without an event loop.
 """

@@ -1,4 +1,5 @@
-"""Pages for code without an event loop: scripts and notebooks."""
+"""`crawl_pages`: the pages of a crawl as a plain iterator, for code without an event loop such as scripts and
+notebooks."""
 
 import asyncio
 import queue
@@ -11,7 +12,7 @@ import uvloop
 from gossamer.crawl.hooks import Hook, Page
 from gossamer.library.crawl import Crawl
 
-_AHEAD = 64  # pages between the crawl and who takes them; the crawl has bounds of its own behind these
+_AHEAD = 64  # pages buffered for the consumer, in addition to the bounds of the crawl
 
 
 def crawl_pages(
@@ -21,10 +22,10 @@ def crawl_pages(
     add_seeds: bool = False,
     **options: object,
 ) -> Iterator[Page]:
-    """The pages of a crawl, one by one. Arguments as for `Crawl`.
+    """Iterate over the pages of a crawl. The arguments are those of `Crawl`.
 
-    The crawl runs in a thread with an event loop of its own, so this works where another loop is running, too. It is
-    stopped, losing nothing, when the iterator is closed or thrown away. Raises what ended the crawl, if it failed.
+    The crawl runs in a thread with its own event loop, so this also works while another loop is running. It stops, and
+    can be resumed, when the iterator is closed or garbage-collected. If the crawl fails, its exception is raised.
     """
     crawl = Crawl(*seeds, config=config, hooks=hooks, add_seeds=add_seeds, **options)
     return _pages(crawl)
@@ -32,7 +33,7 @@ def crawl_pages(
 
 def _pages(crawl: Crawl) -> Iterator[Page]:
     pages: queue.Queue[Page | None] = queue.Queue(_AHEAD)
-    over = threading.Event()  # nobody takes pages any more
+    over = threading.Event()  # the iterator was closed
     failure: list[BaseException] = []
 
     async def run() -> None:

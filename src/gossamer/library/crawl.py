@@ -1,4 +1,4 @@
-"""`Crawl`: a crawl on the caller's event loop, whose pages are taken as they come."""
+"""`Crawl`: a crawl on the caller's event loop, and its pages as an asynchronous iterator."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -23,15 +23,15 @@ MAX_BYTES_AHEAD = 64 * 1024 * 1024
 
 
 class Crawl:
-    """A crawl that runs while its block does.
+    """A crawl that runs inside its `async with` block.
 
         async with Crawl("https://example.org/", max_pages=100) as crawl:
             async for page in crawl.pages():
                 print(page.url, page.title)
 
-    Options are those of `gossamer crawl` and of gossamer.toml, under the same names; sections are mappings. The crawl
-    lives in `dir` and is resumed from there. A page comes once it is committed; whoever takes them slowly slows the
-    crawl down. Leaving the block stops the crawl as Ctrl-C would: nothing is lost.
+    Options have the names of `gossamer crawl` and gossamer.toml; sections are mappings. The crawl is stored in `dir`
+    and resumed from there. A page is delivered after it is committed; a slow consumer slows the crawl down. Leaving
+    the block stops the crawl as Ctrl-C does: nothing is lost.
     """
 
     def __init__(
@@ -42,8 +42,8 @@ class Crawl:
         add_seeds: bool = False,
         **options: object,
     ) -> None:
-        """`config` is a file like gossamer.toml, or what would be in it; `hooks` are yours, or names of installed ones.
-        Raises UsageError for what cannot be used."""
+        """`config` is the path of a file like gossamer.toml, or its content as a mapping; `hooks` are hook objects or
+        names of installed hooks. Raises UsageError for invalid arguments."""
         names = [hook for hook in hooks if isinstance(hook, str)]
         self.config: Config = _configured(config, {**options, "hooks": names or None})
         check_config(self.config)
@@ -70,15 +70,15 @@ class Crawl:
             await self._stack.__aexit__(kind, error, trace)
 
     async def _end(self, running: asyncio.Task[None]) -> None:
-        """Let what is in flight end and be committed."""
+        """Wait until the visits in flight have ended and are committed."""
         assert self._session is not None
         if not running.done():
             self._session.crawl.engine.stop()
         await running
 
     async def pages(self) -> AsyncIterator[Page]:
-        """The pages in the order in which they are committed, until the crawl is over. Raises what ended it, if it
-        failed. Only one caller at a time."""
+        """The pages in the order in which they are committed, until the crawl ends. If the crawl fails, its exception
+        is raised. Only one iterator at a time."""
         running_session = self._open_session()
         engine = running_session.crawl.engine
         queue = PageQueue(MAX_PAGES_AHEAD, MAX_BYTES_AHEAD, engine.pump_soon)
@@ -93,16 +93,16 @@ class Crawl:
         await running
 
     async def run(self) -> Snapshot:
-        """Crawl to the end without looking at the pages; what came of it."""
+        """Run the crawl to its end without iterating over the pages. Returns the last snapshot."""
         await self._start(self._open_session())
         return self.status()
 
     def stop(self) -> None:
-        """Start no more visits. What is in flight is still fetched and stored."""
+        """Start no more visits. Visits in flight are still completed and stored."""
         self._open_session().crawl.engine.stop()
 
     def status(self) -> Snapshot:
-        """How far it is."""
+        """A snapshot of the running crawl."""
         return self._open_session().watch.snapshot()
 
     def _open_session(self) -> Session:

@@ -93,7 +93,7 @@ class ArchivedRecord:
 
 
 def digest_matches(digest: str | None, data: bytes) -> bool | None:
-    """Is `digest` (`algorithm:value`) that of `data`? None where that cannot be told.
+    """Is `digest` (`algorithm:value`) that of `data`? None if that cannot be determined.
 
     Values are base32 by custom; hexadecimal and both kinds of base64 occur.
     """

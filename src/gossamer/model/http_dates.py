@@ -55,10 +55,10 @@ def retry_after(value: str, now: Instant) -> Seconds | None:
             return RETRY_AFTER_CAP
         wait = float(int(text))
     else:
-        moment = http_date(text, now)
-        if moment is None:
+        date = http_date(text, now)
+        if date is None:
             return None
-        wait = moment - now
+        wait = date - now
     return Seconds(min(wait, RETRY_AFTER_CAP)) if wait > 0 else None
 
 
@@ -104,7 +104,7 @@ def _any_date(value: str, now: Instant) -> Instant | None:
         elif year <= this_year - 50:
             year += 100
     try:
-        moment = datetime(
+        date = datetime(
             year,
             month,
             int(day),
@@ -115,4 +115,4 @@ def _any_date(value: str, now: Instant) -> Instant | None:
         )
     except ValueError:
         return None
-    return Instant(moment.timestamp())
+    return Instant(date.timestamp())

@@ -150,7 +150,7 @@ class NoDisplay:
 def plain_line(snapshot: Snapshot, rates: Rates) -> str:
     parts = [
         formatting.clock_time(snapshot.elapsed),
-        f"{formatting.count(snapshot.pages)} pages",
+        formatting.number_of(snapshot.pages, "page"),
         f"{formatting.rate(rates.pages_now)}/s (mean {formatting.rate(rates.pages_mean)})",
         f"queued {formatting.count(snapshot.queued)}",
         f"in flight {formatting.count(snapshot.in_flight)}",

@@ -1,25 +1,25 @@
 """When is a page visited again? So that the copies are as fresh as the budget allows.
 
-In comes what a visit showed (`policy.Visited`); out goes a plan (`policy.Plan`): when to come again, what to write
-down, and why. On the way:
+Input: what a visit showed (`policy.Visited`). Output: a plan (`policy.Plan`): when to visit next, what to remember, and
+why. The modules:
 
-    change        did the content change, or only clocks, tokens and advertisements?
-    trust         may this host's Last-Modified and sitemap dates be believed?
-    estimate      how often does the page change? two numbers, corrected by every visit
-    prior         what is believed of a page at first: learnt from the other pages of its host
-    index         what is a visit worth, and when is it worth its price?
-    price         the price, moved so that the budget is used and not exceeded
-    host_price    the higher one of a host that allows fewer visits than its pages ask for
-    turns         new pages and due ones compete for visits by what they are worth, with a floor for each
-    rules         what the user wants for certain hosts, patterns, types and states: gaps and limits
+    estimate      how often does a page change? did it change, or only clocks, tokens and advertisements? priors by host
+    change_hints  Last-Modified, sitemaps and feeds, and whether those of a host can be trusted
+    visit_value   the value of a visit, and when it exceeds its price
+    price         the price of a visit, adjusted to the budget; a higher one for hosts that allow too few visits
+    budget        the refresh budget as a token bucket; rates of visits
+    rules         the user's rules for hosts, patterns, types and states: gaps and limits
     policy        what a policy is; `policies` has ours, by name. `optimal` joins all of the above
-    optimum       the best schedule for known rates, by which policies are measured
+    planner       plans the next visit after each visit
+    host_backlog  per-host backlog of requeued URLs
+    due           postpones or advances due URLs, inside the commit
+    freshness     estimated freshness of the copies
 
-What always holds:
-  * no IO, no clock, no chance: a decision is a function of a page's row, the visit and the terms of the moment, so a
+Invariants:
+  * no IO, no clock, no randomness: a plan is a function of a page's row, the visit and the current terms, so a
     restart changes nothing;
-  * estimates are finite and positive whatever is observed; a plan lies within the shortest and the longest gap;
-  * more unchanged time never raises an estimated rate, and a higher price never shortens a gap.
+  * estimates are finite and positive whatever is observed; a gap lies between the shortest and the longest allowed;
+  * more time without a change never raises an estimated rate, and a higher price never shortens a gap.
 
-`gossamer simulate --recrawl` runs these very policies under a virtual clock (docs/RECRAWL.md).
+`gossamer simulate --recrawl` runs the same policies under a virtual clock (docs/RECRAWL.md).
 """

@@ -1,8 +1,6 @@
-"""The budget for visits to known URLs. A crawl that keeps fresh spends it evenly; one that runs once has a day's worth.
+"""The budget for visits to known URLs, and the rates of visits to new and known ones. Pure: time is a parameter.
 
-Pure: time is a parameter.
-
-How many visits a day go to new pages, and how many to known ones: of late, restarts included.
+A crawl with `keep_fresh` spends the budget evenly; one that runs once has a day's worth at the start.
 """
 
 import math
@@ -13,27 +11,27 @@ from gossamer.model.units import DAY, Instant
 from gossamer.recrawl.policy import RecrawlSettings
 
 TOKENS: Final = "recrawl_tokens"
-"""The fact that has what may be spent, and since when that is so."""
+"""Metadata key of the tokens left, and since when."""
 
 
 class RefreshBudget:
-    """A budget and what is left of it. Owned by the event loop.
+    """A token bucket. Owned by the event loop.
 
-    Always true: `tokens` is between 0 and `most`, which is infinite where there is no budget.
+    Always true: `tokens` is between 0 and `capacity`, which is infinite without a budget.
     """
 
     def __init__(self, settings: RecrawlSettings, now: Instant, text: str | None = None) -> None:
-        """`text`: what the crawl remembers of it."""
+        """`text`: the stored state, if any."""
         self._configure(settings)
         held, since = (float(part) for part in text.split()) if text else (self.capacity, now)
         self.tokens, self._since = min(held, self.capacity), float(since)
 
     def _configure(self, settings: RecrawlSettings) -> None:
-        self.budget = settings.budget  # visits a day; None: no limit
+        self.budget = settings.budget  # visits per day; None: unlimited
         self.capacity = math.inf if self.budget is None else max(1.0, self.budget / (24 if settings.keep_fresh else 1))
 
     def reconfigure(self, settings: RecrawlSettings, now: Instant) -> None:
-        """Spend by other wishes from now on. A crawl that goes on has saved nothing of a budget that is new."""
+        """Change the settings. A running crawl starts a new budget without saved tokens."""
         self.refill(now)
         before = self.budget
         self._configure(settings)
@@ -42,7 +40,7 @@ class RefreshBudget:
         self._since = now
 
     def refill(self, now: Instant) -> None:
-        """Time has passed."""
+        """Add the tokens earned since the last call."""
         if self.budget is None:
             self.tokens = math.inf
         else:
@@ -54,42 +52,42 @@ class RefreshBudget:
             self.tokens = max(0.0, self.tokens - visits)
 
     def seconds_to_earn(self, visits: float) -> float:
-        """Seconds in which so many are earned."""
+        """Seconds in which this many visits are earned."""
         return math.inf if self.budget is None else visits * DAY / self.budget
 
     def next_at(self, now: Instant) -> float:
-        """When there is one to be had."""
+        """When the next visit can be paid for."""
         return now + self.seconds_to_earn(1.0 - self.tokens)
 
     def full_at(self, now: Instant) -> float:
-        """When no more can be saved."""
+        """When the bucket is full."""
         missing = self.capacity - self.tokens
         return now if missing < 1e-6 else now + self.seconds_to_earn(missing)
 
     def to_text(self) -> str | None:
-        """What must survive of it; None where there is no budget."""
+        """The state to be stored; None without a budget."""
         return None if self.budget is None else f"{self.tokens!r} {self._since!r}"
 
 
 PACE: Final = "recrawl_pace"
-"""The fact of a crawl's database that has it."""
+"""Metadata key of the visit rates."""
 
 
 class VisitRates:
-    """Visits are counted as they come, and fade within a day. Does no IO and reads no clock."""
+    """Rates of visits to new and known pages, with exponential decay over a day. Does no IO and reads no clock."""
 
     __slots__ = ("_discovered", "_refreshed", "_since", "_weight", "budget", "discoveries", "refreshes")
 
     def __init__(self, now: Instant, text: str | None = None) -> None:
-        """`text`: what the crawl remembers of it."""
+        """`text`: the stored state, if any."""
         self.discoveries = self.refreshes = 0  # since `fold`
         *numbers, budget = text.split() if text else ("0", "0", "0", str(now), "-")
         self._discovered, self._refreshed, self._weight, since = map(float, numbers)
         self._since = Instant(since)
-        self.budget = None if budget == "-" else float(budget)  # refreshes a day that are allowed
+        self.budget = None if budget == "-" else float(budget)  # allowed refreshes per day
 
     def fold(self, now: Instant) -> None:
-        """Add what has come since the last call, which fades from now on."""
+        """Add the visits since the last call to the decaying averages."""
         passed = max(0.0, now - self._since) / DAY
         kept = exp(-passed)
         self._discovered = self._discovered * kept + self.discoveries
@@ -99,7 +97,7 @@ class VisitRates:
         self.discoveries = self.refreshes = 0
 
     def per_day(self, now: Instant) -> tuple[float, float]:
-        """Discoveries and refreshes a day. A crawl younger than a day is reckoned as if it went on like that."""
+        """Discoveries and refreshes per day. For a crawl younger than a day, extrapolated."""
         passed = max(0.0, now - self._since) / DAY
         kept = exp(-passed)
         weight = max(self._weight * kept + (1 - kept), 1 / DAY)  # at least a second

@@ -1,13 +1,9 @@
-"""What servers, sitemaps and feeds say of changes, and how far each host may be believed in that.
+"""Change hints: Last-Modified, sitemaps and feeds, and whether those of a host can be trusted.
 
-Whether what was said is true shows at the next visit; that is counted for the host, and what is said
-later is used only where enough of it was true.
-
-May a host's dates be believed? Counted for each host, from visits that showed what was true.
-
-Last-Modified is of use where it tells when the content changed. It does not where it is the time of the answer, or
-moves while the content stays. A sitemap's or feed's report of a change is of use where a visit confirms it; the time at
-which a sitemap was generated reports every page and confirms little (SCIENCE, 4.1 and 4.5).
+Each visit shows whether earlier hints were right. That is counted per host, and later hints are used only if enough of
+them were right. Last-Modified is useful if it is the time of the last change; it is not if it is the time of the
+response, or changes while the content does not. A sitemap's or feed's report of a change is useful if visits confirm
+it; a sitemap that lists its own generation time for every page is seldom confirmed.
 """
 
 import json
@@ -21,38 +17,38 @@ from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import HostRates
 
 MIN_AGE: Final = Seconds(60.0)
-"""A page that was modified less than this before it was served was made for us."""
+"""A page modified less than this before it was served was generated for the request."""
 
 ENOUGH: Final = 10
-"""Visits that must have been judged before a host is believed."""
+"""Visits that must have been judged before a host is trusted."""
 
-MIN_TRUTH: Final = 0.9  # of the Last-Modified times that could be judged
-MIN_CONFIRMED: Final = 0.5  # of the reports: below, they are ignored
-MAX_RECALL: Final = 0.95  # nobody reports everything for ever
+MIN_TRUTH: Final = 0.9  # share of the Last-Modified times that were right
+MIN_CONFIRMED: Final = 0.5  # share of the reports; below, they are ignored
+MAX_RECALL: Final = 0.95  # no source reports everything for ever
 MANY: Final = 400
-"""Visits after which what was judged counts half: a host that begins to lie is found out in weeks, not in years."""
+"""Visits after which counts are halved: a host that becomes unreliable is noticed in weeks, not in years."""
 
 
 class HostTrust(NamedTuple):
-    """What one host has said and what was found. A value: it lives in the host's row."""
+    """How reliable the hints of one host were. A value, stored in the host's row."""
 
-    honest: int = 0  # Last-Modified stayed while the content did, or moved when it changed
+    honest: int = 0  # Last-Modified changed exactly when the content did
     dishonest: int = 0
-    reports: int = 0  # reports of changes that a visit has looked into
-    confirmed: int = 0  # of which the page had changed indeed
-    changes: int = 0  # changes found on pages that a sitemap or feed lists
-    reported_changes: int = 0  # of which were reported before the visit
+    reports: int = 0  # reports of changes that were followed by a visit
+    confirmed: int = 0  # of these, with a change
+    changes: int = 0  # changes found on pages listed by a sitemap or feed
+    reported_changes: int = 0  # of these, reported before the visit
 
     @property
     def trusts_last_modified(self) -> bool:
-        """Last-Modified tells when a page of this host changed."""
+        """Whether Last-Modified says when a page of this host changed."""
         judged = self.honest + self.dishonest
         return judged >= ENOUGH and self.honest >= MIN_TRUTH * judged
 
     @property
     def recall(self) -> float:
-        """Which share of all changes is reported. 0 where reports are not believed: they are if enough of them were
-        looked into, and a report means that the page changed, more often than not."""
+        """The share of changes that is reported; 0 if reports are not trusted: too few were checked, or most were
+        wrong."""
         _, _, reports, confirmed, changes, foretold = self
         if reports < ENOUGH or confirmed < MIN_CONFIRMED * reports or changes < ENOUGH:
             return 0.0
@@ -62,7 +58,7 @@ class HostTrust(NamedTuple):
     def with_last_modified(
         self, *, before: Instant | None, after: Instant | None, served: Instant, changed: bool
     ) -> "HostTrust":
-        """A second visit saw Last-Modified `after` where the first saw `before`; `served` is the answer's Date."""
+        """A second visit saw Last-Modified `after` where the first saw `before`; `served` is the response's Date."""
         if before is None or after is None:
             return self
         honest, lying, reports, confirmed, changes, foretold = self
@@ -75,18 +71,18 @@ class HostTrust(NamedTuple):
         return HostTrust(honest, lying, reports, confirmed, changes, foretold)
 
     def with_false_last_modified(self) -> "HostTrust":
-        """The server says that nothing has changed, and yet its Last-Modified is another."""
+        """The server says that nothing has changed, but its Last-Modified has."""
         return self._replace(dishonest=self.dishonest + 1)
 
     def with_report(self, *, reported: bool, listed: bool, changed: bool) -> "HostTrust":
-        """A visit found the page changed or not, which had been `reported` since the last one or not.
+        """A visit found the page changed or not; a change had been `reported` since the previous visit or not.
 
-        `listed`: a sitemap or feed knows the page, so that it could have reported it.
+        `listed`: a sitemap or feed lists the page, so it could have reported the change.
         """
         if not listed:
             return self
         if not reported and not changed:
-            return self  # which is most visits
+            return self  # most visits
         honest, lying, reports, confirmed, changes, foretold = self
         if reported:
             reports, confirmed, foretold = reports + 1, confirmed + changed, foretold + changed
@@ -99,39 +95,39 @@ class HostTrust(NamedTuple):
 
 
 def usable_modified(modified: Instant | None, served: Instant) -> Instant | None:
-    """The time of the last change, if Last-Modified can be one: older than the answer by more than a minute."""
+    """The time of the last change, if Last-Modified can be that: more than a minute before the response."""
     return modified if modified is not None and modified + MIN_AGE < served else None
 
 
 def reported_change(lastmod: Instant | None, last_visit: Instant) -> bool:
-    """A sitemap or feed says that the page changed after we saw it."""
+    """Whether a sitemap or feed says that the page changed after our last visit."""
     return lastmod is not None and lastmod > last_visit
 
 
 FEEDS: Final = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"}
 )
-"""The types of documents that list others and are no sitemaps."""
+"""Media types of documents that list other pages, apart from sitemaps."""
 
 HUB_WEIGHT: Final = 4.0
-"""The importance of sitemaps and feeds. Without a budget one that is always another is visited every 14 hours."""
+"""Importance of sitemaps and feeds. Without a budget, one that always changes is visited every 14 hours."""
 
 
 @dataclass(slots=True)
 class HostChangeHistory:
-    """How the pages of a host change, and whether what is said of that is true."""
+    """How the pages of a host change, and how reliable its hints are."""
 
     rates: HostRates = HostRates()
     trust: HostTrust = HostTrust()
-    stale_validators: int = 0  # documents that changed under a validator that did not
-    recall: float = 0.0  # of the trust, which is asked for it at every visit
-    price: float = 0.0  # of a visit when it was written down, if it was above that of the crawl
+    stale_validators: int = 0  # documents that changed although their validators did not
+    recall: float = 0.0  # cached `trust.recall`, needed at every visit
+    price: float = 0.0  # the host's stored price, if above that of the crawl
 
     def __post_init__(self) -> None:
         self.recall = self.trust.recall
 
     def to_text(self, price: float = 0.0) -> str:
-        """As JSON has it, written out: a commit does this for every host that was visited since the last."""
+        """As JSON, formatted by hand: every commit does this for all hosts visited since the last one."""
         pages, rates = self.rates
         honest, lying, reports, confirmed, changes, foretold = self.trust
         trust = f"[{honest}, {lying}, {reports}, {confirmed}, {changes}, {foretold}]"
@@ -146,10 +142,10 @@ class HostChangeHistory:
 
 
 class ChangeHint(NamedTuple):
-    """What is believed of what was said about a page that was visited again."""
+    """The trusted hints about a page that was visited again."""
 
-    modified: Instant | None = None  # when it changed, within the gap
-    flagged_after: Seconds | None = None  # a list reported the change so long after the visit before
+    modified: Instant | None = None  # when it changed, between the visits
+    flagged_after: Seconds | None = None  # a sitemap or feed reported the change this long after the previous visit
 
 
 NO_HINT: Final = ChangeHint()
@@ -164,8 +160,8 @@ def judge(
     *,
     changed: bool,
 ) -> ChangeHint:
-    """Compare what was said of a page with what a visit found, to the credit of its host or not; and what of it is to
-    be used. What this visit shows counts from the next one on."""
+    """Compare the hints about a page with what a visit found, update the trust in its host, and return the hints to be
+    used. This visit counts for trust from the next one on."""
     trust = known.trust
     modified: Instant | None = None
     had_modified = before.last_modified
@@ -189,8 +185,8 @@ def judge(
 def judge_not_modified(
     known: HostChangeHistory, task: Task, before: PreviousVisit, last_modified: str | None, now: Instant
 ) -> None:
-    """The server says that nothing has changed. It answers so by its Last-Modified, so that this proves nothing of it,
-    unless it is another than before."""
+    """The server answered 304. It may do so because of its Last-Modified, so this proves nothing about it, unless it
+    differs from the previous one."""
     if last_modified is not None and before.last_modified is not None and last_modified != before.last_modified:
         known.trust = known.trust.with_false_last_modified()
     if task.modified is not None:
@@ -198,7 +194,7 @@ def judge_not_modified(
 
 
 def _judge_report(known: HostChangeHistory, lastmod: Instant, seen: Instant, now: Instant, *, changed: bool) -> bool:
-    """Whether a list says that the page has changed since it was `seen`; whether that is so is to its credit or not."""
+    """Whether a sitemap or feed reports a change since the page was `seen`; updates the trust in such reports."""
     reported = lastmod <= now and reported_change(lastmod, seen)
     if reported or changed:
         trust = known.trust = known.trust.with_report(reported=reported, listed=True, changed=changed)
@@ -207,7 +203,7 @@ def _judge_report(known: HostChangeHistory, lastmod: Instant, seen: Instant, now
 
 
 def age_of(known: HostChangeHistory, task: Task, last_modified: str | None, now: Instant) -> Instant | None:
-    """When a page changed last that is new to us, if somebody says so who can be believed."""
+    """When a page that is new to us last changed, according to trusted hints."""
     trust = known.trust
     if last_modified is not None and trust.trusts_last_modified:
         at = usable_modified(http_date(last_modified, now), now)
@@ -219,10 +215,10 @@ def age_of(known: HostChangeHistory, task: Task, last_modified: str | None, now:
 
 
 def is_hub(task: Task, mime: str | None) -> bool:
-    """Whether a document is there to list others."""
+    """Whether a document's purpose is to list others."""
     return task.sitemap > 0 or mime in FEEDS
 
 
 def kept_field(value: str | None) -> str | None:
-    """A validator as it is written down; None for one that is too long to be one."""
+    """A validator to be stored; None if it is too long."""
     return value if value is not None and len(value) <= MAX_VALIDATOR_CHARS else None

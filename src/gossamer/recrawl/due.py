@@ -1,7 +1,7 @@
-"""When is a URL due in fact? A report of a change brings its date forward; a host that has become too dear, or before
-which there is a line already, puts it off. The store asks when it is about to write a date, in its own thread.
+"""Adjusts due dates inside the commit, in the store's thread.
 
-Nothing here changes anything: of what others change, single numbers are looked at.
+A reported change brings a date forward; a higher price of the host, or a full backlog, postpones it. Nothing is
+modified here; single numbers are read that the event loop updates.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,40 +19,40 @@ from gossamer.recrawl.rules import PageFacts, PageStatus, RecrawlRules, prior_of
 from gossamer.recrawl.visit_value import value_when_flagged
 
 _UNKNOWN: Final = HostChangeHistory()
-_LEAST = 1.0  # seconds: it is not worth the while to put a visit off by less
+_LEAST = 1.0  # seconds; shorter postponements are not worthwhile
 
 
 class DueDates:
-    """Judges dates by the prices of the moment. Any thread may ask."""
+    """Decides dates by the current prices. Callable from any thread."""
 
     def __init__(
         self,
         policy: RecrawlPolicy,
         rules: RecrawlRules,
         price: Price,
-        lines: HostBacklogs,
+        backlogs: HostBacklogs,
         importance: Callable[[float], float],
         hosts: Mapping[HostId, HostChangeHistory],
     ) -> None:
-        """`hosts`: how the pages of those that are in memory change."""
+        """`hosts`: the change histories of the hosts in memory."""
         self.rules = rules
         self._policy = policy
         self._price = price
-        self._lines = lines
+        self._backlogs = backlogs
         self._importance = importance
         self._hosts = hosts
 
     def date_of_reported(self, page: ReportedChange) -> Instant | None:
-        """When a page is due of which a trusted list says that it has changed; None: as it was planned."""
+        """The due date of a page that a trusted list reports as changed; None: as planned."""
         if page.change_history is not None and not self._trusts_reports(page.host_id, page.change_history):
             return None
         ruling = self.rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
         if ruling.fixed is not None:
             return None
         known = Estimate(page.rate_shape, page.rate_span) if page.rate_shape and page.rate_span else USUAL
-        price = self._lines.prices.price_for(page.host_id, self._price.price)
+        price = self._backlogs.prices.price_for(page.host_id, self._price.price)
         if value_when_flagged(known, self._importance(page.priority)) < price:
-            return None  # it changes so often that not even a visit at the right time is worth it
+            return None  # it changes so often that not even a well-timed visit is worth it
         return Instant(max(page.modified, page.visited + ruling.shortest))
 
     def _trusts_reports(self, host_id: HostId, changing: str) -> bool:
@@ -62,25 +62,25 @@ class DueDates:
         return known is not None and known.recall > 0
 
     def postpone(self, page: DueUrl, before: int, now: Instant) -> Postponement | None:
-        """A URL whose date has come: None, and it is queued; otherwise until when it is put off. `before` it there are
-        so many in the line of its host."""
-        gap = self._replanned_gap(page) if page.host_id in self._lines.prices else None
+        """For a due URL with `before` others ahead of it in its host's backlog: postpone until when, or None to requeue
+        it now."""
+        gap = self._replanned_gap(page) if page.host_id in self._backlogs.prices else None
         if gap is not None and page.visited is not None and page.visited + gap > now + _LEAST:
             return Postponement(Instant(page.visited + gap), gap)
         if before >= MAX_BACKLOG:
             date = now if page.visited is None or page.planned_gap is None else page.visited + page.planned_gap
-            return Postponement(Instant(self._lines.slot_free_at(page.host_id, before, now, date)))
+            return Postponement(Instant(self._backlogs.slot_free_at(page.host_id, before, now, date)))
         return None
 
     def replan(self, page: DueUrl) -> Postponement | None:
-        """The date of a page at the price of today, where it is sooner; None: it stays what it was."""
+        """An earlier date for a page at today's price; None: unchanged."""
         gap = self._replanned_gap(page)
         if gap is None or page.visited is None or page.planned_gap is None or gap + _LEAST > page.planned_gap:
             return None
         return Postponement(Instant(page.visited + gap), gap)
 
     def _replanned_gap(self, page: DueUrl) -> Seconds | None:
-        """The gap of a page at the price of its host; None where that does not decide it."""
+        """The gap of a page at the price of its host; None if the price does not determine it."""
         if page.state is not UrlState.STORED or page.visited is None:
             return None
         if (
@@ -88,7 +88,7 @@ class DueDates:
             or page.sitemap
             or page.mime in FEEDS
         ):
-            return None  # near-duplicates have a gap of their own, and so have lists of other pages
+            return None  # near-duplicates and lists of other pages have their own gaps
         ruling = self.rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
         if ruling.fixed is not None:
             return None
@@ -97,11 +97,11 @@ class DueDates:
             known = HostChangeHistory.from_text(page.change_history) if page.change_history else _UNKNOWN
         recall = 0.0 if page.modified is None else known.recall
         if recall > 0 and reported_change(page.modified, page.visited):
-            return None  # its visit was brought forward, or was due without that
+            return None  # its visit was brought forward already, or was due anyway
         terms = self.rules.terms(
             ruling,
             importance=self._importance(page.priority),
-            price=self._lines.prices.price_for(page.host_id, self._price.price),
+            price=self._backlogs.prices.price_for(page.host_id, self._price.price),
             prior=prior_of(page.changefreq, known.rates.prior()),
             recall=recall,
         )

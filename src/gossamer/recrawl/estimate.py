@@ -1,27 +1,20 @@
-"""How often does a page change? A Gamma distribution of its rate, kept in two numbers. Hot: bench_recrawl.py.
+"""How often does a page change? A Gamma estimate of its rate, kept in two numbers. Hot: bench_recrawl.py.
 
-A page changes as a Poisson process of unknown rate, about which we believe Gamma(a, b): mean a / b changes a day, and
-the larger `a`, the surer we are. Every visit is one observation, and the process starts afresh with it. Times are in
-days throughout, because the two numbers are read by people.
+A page changes as a Poisson process of unknown rate, with the belief Gamma(a, b): mean a / b changes a day, and the
+larger the shape `a`, the more certain. Every visit is one observation, and the process restarts with it. Times are in
+days throughout, because people read the two numbers. Both are always finite and within the limits below, whatever is
+observed; and of two histories that differ only in the time without a change, the longer never has the higher mean.
 
-What always holds: both numbers are finite and within the limits below, whatever is observed; and of two histories that
-differ only in how long nothing changed, the longer never has the higher mean.
+`verdict_on` decides whether the content changed, or only clocks, tokens and advertisements. Identical bodies are
+unchanged. Otherwise the signatures of the texts decide (`gossamer.sketch.minhash`, 64 bytes per page): each byte
+represents a sample of the text's shingles, and a date, a counter, a token or a line of advertising is in one to three
+of them. The distance of two signatures is about 64 times the share of shingles that only one text has, so a page whose
+text differs in less than `TOLERATED` of 64 counts as unchanged (ADR 17 has the cost). A page with too little text for a
+signature is judged by its digest alone.
 
-Did the content of a page change, or only its clock, its tokens and its advertisements?
-
-Bodies that are equal to the byte are unchanged. Where they differ, the signatures of the texts decide
-(`gossamer.sketch.minhash`, 64 bytes for a page): each byte stands for a sample of the text's shingles, and a date, a
-counter, a token or a line of advertising is in one to three of them. A page without enough text for a signature is
-judged by its digest alone.
-
-How far two signatures are apart is about 64 times the share of shingles that one text has and the other has not. So a
-page whose text differs in less than `TOLERATED` of its words counts as unchanged: ADR 17 says what that costs.
-
-What is believed of a page before its second visit: learnt from the other pages of its host.
-
-The prior's mean is the mean rate of the host's pages, whose sum is corrected after every visit. Its shape stays the
-usual one. (Learning the shape too, from the mean of the logarithms, was tried: it gained nothing on drawn worlds and
-lost a quarter of a point on recorded ones. ADR 17.)
+`HostRates` is the prior of a page before its second visit: its mean is the mean rate of the host's pages, whose sum is
+updated after every visit, and its shape is always the usual one. (Learning the shape too, from the mean of the
+logarithms, gained nothing on generated worlds and lost a quarter of a point on recorded ones. ADR 17.)
 """
 
 from enum import StrEnum
@@ -32,33 +25,33 @@ from gossamer.sketch.minhash import distance
 
 MIN_SHAPE: Final = 1e-3
 MAX_SHAPE: Final = 1e6
-MIN_SPAN: Final = 1e-9  # days: below any gap that a clock can tell
+MIN_SPAN: Final = 1e-9  # days; below any measurable gap
 MAX_SPAN: Final = 1e9
 
 
 class Estimate(NamedTuple):
-    """Gamma(shape `a`, span `b` in days) of changes a day."""
+    """Gamma(shape, span in days) of changes per day."""
 
     shape: float
     span: float
 
     @property
     def rate(self) -> float:
-        """Changes a day, on the average of what may be."""
+        """Expected changes per day."""
         return self.shape / self.span
 
     @property
     def uncertainty(self) -> float:
-        """Standard deviation of the rate as a share of the rate: 1 is knowing little, 0.1 a good deal."""
+        """Standard deviation of the rate relative to the rate: 1 is very uncertain, 0.1 fairly certain."""
         return 1 / sqrt(self.shape)
 
 
 USUAL: Final = Estimate(0.5, 5.0)
-"""What is believed of a page of which nothing is known, its host included (SCIENCE, 4.3)."""
+"""The prior for a page when nothing is known about it or its host."""
 
 
 def unchanged(before: Estimate, gap: float) -> Estimate:
-    """`gap` days passed and nothing changed. Exact."""
+    """Nothing changed in `gap` days. Exact."""
     return bounded(before.shape, before.span + max(gap, 0.0))
 
 
@@ -66,7 +59,7 @@ def changed(before: Estimate, gap: float) -> Estimate:
     """Something changed within `gap` days, once or more: one bit. The first two moments of the exact posterior."""
     a, b = before
     if not gap > 0:
-        return before  # seen twice at one moment: there is nothing to learn
+        return before  # seen twice at the same time: nothing to learn
     log_r = -log1p(gap / b)  # of r = b / (b + gap)
     none, one, two = -expm1(a * log_r), -expm1((a + 1) * log_r), -expm1((a + 2) * log_r)
     mean = a / b * one / none
@@ -80,27 +73,27 @@ def changed(before: Estimate, gap: float) -> Estimate:
 
 
 def changed_at(before: Estimate, gap: float, quiet: float) -> Estimate:
-    """Changed within `gap` days, the last time `quiet` days ago, which says that nothing changed since. Exact.
+    """Changed within `gap` days, the last time `quiet` days ago, so nothing changed since. Exact.
 
-    Whatever came before the last change is not known to have been quiet, so it does not count.
+    The time before the last change is not known to have been quiet, so it does not count.
     """
     return bounded(before.shape + 1, before.span + min(max(quiet, 0.0), max(gap, 0.0)))
 
 
 def flagged(before: Estimate, after: float, recall: float) -> Estimate:
-    """A report of a change came `after` days, from a source that reports the share `recall` of all changes."""
+    """A change was reported after `after` days, by a source that reports the share `recall` of all changes."""
     return bounded(before.shape + 1, before.span + recall * max(after, 0.0))
 
 
 def not_flagged(before: Estimate, gap: float, recall: float, *, change: bool) -> Estimate:
-    """No report in `gap` days, and then a visit: reported changes were none, and the others are one bit."""
+    """No report in `gap` days, then a visit: there were no reported changes, and the others are one bit."""
     silent = bounded(before.shape, before.span + recall * max(gap, 0.0))
     rest = (1 - recall) * gap
     return changed(silent, rest) if change else unchanged(silent, rest)
 
 
 def bounded(a: float, b: float) -> Estimate:
-    """The nearest estimate that can be reckoned with. Keeps the mean where only certainty was too great."""
+    """The nearest estimate within the limits. Keeps the mean if only the certainty was too great."""
     if MIN_SHAPE <= a <= MAX_SHAPE and MIN_SPAN <= b <= MAX_SPAN:
         return Estimate(a, b)  # nearly always
     if a > MAX_SHAPE:
@@ -115,7 +108,7 @@ TOLERATED: Final = 3
 
 
 class Verdict(StrEnum):
-    """What became of a page's content between two visits."""
+    """What happened to a page's content between two visits."""
 
     SAME = "the same to the byte"
     NOISE = "the same but for clocks, tokens or advertisements"
@@ -123,14 +116,14 @@ class Verdict(StrEnum):
 
 
 Content: TypeAlias = tuple[bytes, bytes | None]
-"""What is known of a page's content: digest of the body, signature of its text (None: too little of it)."""
+"""Digest of the body, and signature of its text (None: too little text)."""
 
 
 def verdict_on(before: Content, after: Content, tolerated: int = TOLERATED) -> Verdict:
-    """Judge a second visit by the content that the first one found.
+    """Compare the content of two visits.
 
-    The signature to keep after NOISE is the old one: compared with the latest each time, a page that changes a little
-    at every visit would never count as changed.
+    After NOISE keep the old signature: compared with the latest each time, a page that changes a little at every visit
+    would never count as changed.
     """
     digest, signature = before
     digest_now, signature_now = after
@@ -142,19 +135,19 @@ def verdict_on(before: Content, after: Content, tolerated: int = TOLERATED) -> V
 
 
 WEIGHT: Final = 10.0
-"""The usual prior counts as so many pages: a host with fewer is mostly usual."""
+"""The usual prior counts as this many pages."""
 
 _LEAST = 1 / MAX_SPAN  # of the usual rate, which is the slowest host
 
 
 class HostRates(NamedTuple):
-    """The sum of the rates, in changes a day, of the pages of a host that were visited twice or more."""
+    """The sum of the rates (changes per day) of a host's pages that were visited at least twice."""
 
     pages: int = 0
     rates: float = 0.0
 
     def updated(self, before: tuple[float, float] | None, after: tuple[float, float]) -> "HostRates":
-        """A page is estimated at `after`, and was at `before`; None if there was no estimate of it."""
+        """A page's estimate is now `after` and was `before`; None if it had none."""
         pages, rates = self
         if before is None:
             pages += 1
@@ -165,10 +158,10 @@ class HostRates(NamedTuple):
         return HostRates(pages, (rates if rates > 0 else 0.0) + a / b)
 
     def prior(self, usual: Estimate = USUAL) -> Estimate:
-        """What to believe of the next page of this host.
+        """The prior for the next page of this host.
 
-        Between the usual rate and that of the host's pages on a scale of ratios: with plain means, ten pages' worth of
-        a usual rate would for long drown the pages of a host that hardly ever changes.
+        A geometric mean of the usual rate and the host's: with an arithmetic mean, the usual rate would dominate for
+        long on a host that hardly ever changes.
         """
         pages, rates = self
         if pages <= 0:

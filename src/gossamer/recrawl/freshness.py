@@ -1,4 +1,4 @@
-"""How fresh the copies are, by what is known of their changes."""
+"""Estimated freshness of the stored copies."""
 
 from collections.abc import Iterable
 
@@ -11,13 +11,13 @@ from gossamer.recrawl.estimate import USUAL, Estimate
 
 
 def freshness_of(sample: Iterable[CopySample], now: Instant) -> float | None:
-    """The share of these pages that is still what we have, by their estimates or else by those of their hosts. None of
-    no page. A page whose rate is Gamma(a, b) has not changed for g days with probability (b / (b + g))^a."""
+    """The expected share of these pages that is unchanged, by their estimates or else their hosts' priors; None for no
+    pages. A page with rate Gamma(a, b) has not changed for g days with probability (b / (b + g))^a."""
     fresh, pages = 0.0, 0
-    for one, two, at, changing in sample:
-        known = Estimate(one, two) if one and two else None
+    for shape, span, at, history in sample:
+        known = Estimate(shape, span) if shape and span else None
         if known is None:
-            known = HostChangeHistory.from_text(changing).rates.prior() if changing else USUAL
+            known = HostChangeHistory.from_text(history).rates.prior() if history else USUAL
         fresh += (known.span / (known.span + max(0.0, now - at) / DAY)) ** known.shape
         pages += 1
     return fresh / pages if pages else None
@@ -26,7 +26,8 @@ def freshness_of(sample: Iterable[CopySample], now: Instant) -> float | None:
 def stored_freshness_metrics(
     *, sample: Iterable[CopySample], price: str | None, pace: str | None, overdue: int, waiting: int, now: Instant
 ) -> FreshnessMetrics:
-    """What a crawl's store tells. `price` and `pace` are facts, as `recrawling.PRICE` and `pace.PACE` have them."""
+    """Freshness metrics from the store. `price` and `pace` are metadata as written by `price.price_text` and
+    `VisitRates.to_text`."""
     value, asked, scheduled, dear = price.split() if price else (None, "0", "0", "0")
     known = VisitRates(now, pace)
     discoveries, refreshes = known.per_day(now)

@@ -1,9 +1,7 @@
-"""How a page that we have is asked for: so that the server may answer that nothing has changed.
+"""Plans the next visit after each visit; conditional requests for known pages.
 
-After a visit: when is the next? And of a URL that was visited before: how is it asked, and what has changed?
-
-All that is known of a URL stands in its row, and of a host in its row; what is here is a copy for those that are in
-memory, and the price of a visit. `recrawl` has the policies, which are pure.
+Everything known about a URL or a host is in its row; here is a cache for the hosts in memory, and the price of a visit.
+The policies in `recrawl.policies` are pure.
 """
 
 import re
@@ -38,14 +36,14 @@ from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRu
 from gossamer.recrawl.visit_value import value_of_new
 
 PROBE: Final = 10
-"""Every so many visits a page is asked for without conditions: a server that always says 304 is found out."""
+"""Every tenth visit is unconditional, to detect servers that always answer 304."""
 
 _PLAIN = re.compile(rf"[ -~]{{1,{MAX_VALIDATOR_CHARS}}}").fullmatch
 
 
 def conditions_for(before: PreviousVisit | None, *, lies: bool) -> tuple[tuple[str, str], ...]:
-    """The fields of the request. None if we have no whole document, or if the host `lies`: what it says of documents
-    stayed when they changed."""
+    """The conditional header fields of a request. Empty if we have no complete document, or if the host `lies`: its
+    validators stayed the same when documents changed."""
     if before is None or lies or not before.has_document or not before.whole or before.visits % PROBE == PROBE - 1:
         return ()
     fields = []
@@ -59,7 +57,7 @@ def conditions_for(before: PreviousVisit | None, *, lies: bool) -> tuple[tuple[s
 
 
 def has_same_validators(before: PreviousVisit, etag: str | None, modified: str | None) -> bool:
-    """Whether a server says of a document that it is the one that we have."""
+    """Whether the validators of a response say that the document is the one we have."""
     if etag is not None and before.etag is not None:
         return etag == before.etag
     return etag is None and before.etag is None and modified is not None and modified == before.last_modified
@@ -68,25 +66,25 @@ def has_same_validators(before: PreviousVisit, etag: str | None, modified: str |
 _MOST_FIRST = 10_000
 _LATE = 1 + LATE
 _PAGE = PageStatus.PAGE
-_RETURN_LATER = frozenset({"redirect_loop", "too_many_redirects"})  # what is dead in itself, not for now
+_RETURN_LATER = frozenset({"redirect_loop", "too_many_redirects"})  # permanent failures
 
 
 class Planned(NamedTuple):
-    """The next visit of a URL, if it gets one, and what is written down until then."""
+    """The next visit of a URL, if any, and what is stored until then."""
 
     at: Instant | None
     gap: float | None = None
     rate_shape: float | None = None
     rate_span: float | None = None
-    signature: bytes | None = None  # the one to be kept of the page, where it is not that of this visit
-    noise: bool = False  # the document is another, but what it says is not
+    signature: bytes | None = None  # the signature to keep, if not that of this visit
+    noise: bool = False  # only clocks, tokens or advertisements differ
 
 
 NEVER: Final = Planned(None)
 
 
 class RecrawlPlanner:
-    """Plans the next visit of everything that is visited. Owned by the event loop; does no IO."""
+    """Plans the next visit of every visited URL. Owned by the event loop; does no IO."""
 
     def __init__(
         self,
@@ -96,31 +94,30 @@ class RecrawlPlanner:
         price: Price,
         importance: Callable[[float], float] = lambda priority: 1.0,
     ) -> None:
-        """`importance` makes one of a priority: 1 is usual."""
+        """`importance` maps a priority to an importance; 1 is average."""
         self._policy = policy
         self._is_optimal = isinstance(policy, Optimal)
         self._importance = importance
         self._hosts: dict[HostId, HostChangeHistory] = {}
-        self.lines = HostBacklogs(Instant(price.stepped * DAY))
-        self._priced_hosts = self.lines.prices.hosts
-        self.dates = DueDates(policy, rules, price, self.lines, importance, self._hosts)
+        self.backlogs = HostBacklogs(Instant(price.stepped * DAY))
+        self._priced_hosts = self.backlogs.prices.hosts
+        self.dates = DueDates(policy, rules, price, self.backlogs, importance, self._hosts)
         self._configure(settings, rules)
         self._changed: dict[HostId, HostChangeHistory] = {}
-        self._ids: dict[HostKey, HostId] = {}  # of the hosts that have back queues
+        self._ids: dict[HostKey, HostId] = {}  # of hosts with a back queue
         self._names: dict[HostId, HostKey] = {}
-        self._first: dict[tuple[Estimate, float], float] = {}  # gaps after a first visit, at this price
+        self._first: dict[tuple[Estimate, float], float] = {}  # cached gaps after a first visit, at the current price
         self.price = price
         self._saved_price = ""
 
     def _configure(self, settings: RecrawlSettings, rules: RecrawlRules) -> None:
         self._rules = self.dates.rules = rules
-        self._default_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
+        self._default_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # for pages, without user rules
         self._default_gap = Seconds(settings.interval)
         self._moves_price = settings.budget is not None and self._policy.moved_by_price
 
     def reconfigure(self, settings: RecrawlSettings, rules: RecrawlRules, opening: float) -> None:
-        """Plan by other wishes from now on. The policy stays, and so does what is planned already. `opening` is the
-        price without a budget."""
+        """Change the settings. The policy and existing plans stay. `opening` is the price without a budget."""
         self._configure(settings, rules)
         if settings.budget is None:
             self.price.price = opening
@@ -135,25 +132,24 @@ class RecrawlPlanner:
         self._names[record.host_id] = record.host
         if record.change_history:
             known = self._hosts[record.host_id] = HostChangeHistory.from_text(record.change_history)
-            self.lines.prices.restore(record.host_id, known.price)
+            self.backlogs.prices.restore(record.host_id, known.price)
 
     def host_retired(self, host_id: HostId) -> None:
         """It has given that up, and everything of it is committed."""
         self._hosts.pop(host_id, None)
-        self.lines.drop_host(host_id)
+        self.backlogs.drop_host(host_id)
         if (host := self._names.pop(host_id, None)) is not None:
             self._ids.pop(host, None)
 
     def trusts_reports_of(self, host: HostKey) -> bool | None:
-        """Whether a page of this host has changed if a sitemap or a feed that may speak for it says so. None: the host
-        is not in memory, and its row has to be asked (`dates`)."""
+        """Whether a report of a change by a sitemap or feed is trusted for this host. None: the host is not in memory,
+        so its row decides (`dates`)."""
         if not self._is_optimal or (host_id := self._ids.get(host)) is None:
             return None if self._is_optimal else False
         return host_id in self._hosts and self._hosts[host_id].recall > 0
 
     def refresh_share(self, discovery_floor: float, refresh_floor: float) -> float:
-        """The share of visits for what is due, while new URLs wait too. A policy that does not reckon with what visits
-        are worth takes what it may."""
+        """The share of visits for due URLs while new ones wait too. A policy without visit values takes the maximum."""
         new = value_of_new(USUAL, 1.0) if self._is_optimal else 0.0
         return share_of_refresh(
             new=new, due=self.price.price, discovery_floor=discovery_floor, refresh_floor=refresh_floor
@@ -172,7 +168,7 @@ class RecrawlPlanner:
         return self._policy.moved_by_price
 
     def on_postponed(self, gaps: Sequence[tuple[float | None, float | None]]) -> None:
-        """The store has put visits off. `gaps`: seconds, before and after; None where it is planned as it was."""
+        """The store postponed visits. `gaps`: seconds, before and after; None if the plan is unchanged."""
         for before, after in gaps:
             if before and after:
                 self.price.on_replanned(before / DAY, after / DAY)
@@ -183,9 +179,9 @@ class RecrawlPlanner:
         return self._moves_price
 
     def before_commit(self, batch: Batch, now: Instant, waiting: int) -> None:
-        """Put what was learnt into a batch that is about to be committed. `waiting`: URLs never visited so far."""
+        """Add what was learned to a batch before its commit. `waiting`: URLs never visited so far."""
         if self._changed:
-            own = self.lines.prices.price_for
+            own = self.backlogs.prices.price_for
             batch.change_histories = {
                 host_id: known.to_text(own(host_id, 0.0)) for host_id, known in self._changed.items()
             }
@@ -194,30 +190,30 @@ class RecrawlPlanner:
             before = self.price.price
             if self.price.step(now / DAY, 1.0 + max(0, waiting) / max(1, self.price.pages)) != before:
                 self._first.clear()
-        told = price_text(self.price, len(self.lines.prices))
-        if told != self._saved_price:
-            self._saved_price = batch.facts[PRICE] = told
+        text = price_text(self.price, len(self.backlogs.prices))
+        if text != self._saved_price:
+            self._saved_price = batch.facts[PRICE] = text
 
-    # --- asking -----------------------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------------------
 
     def conditions(self, visit: Visit) -> tuple[tuple[str, str], ...]:
-        """The fields by which a server may answer that nothing has changed."""
+        """The conditional header fields for a visit."""
         known = self._hosts.get(visit.host_id)
         return conditions_for(visit.task.previous, lies=known is not None and known.stale_validators > 0)
 
-    # --- what has come of it ----------------------------------------------------------------------
+    # --- outcomes ---------------------------------------------------------------------------------
 
     def settle_not_modified(self, visit: Visit, response: Response, now: Instant, revisits: bool) -> Settlement:
-        """The server says that nothing has changed: what is on record stays."""
+        """The server answered 304: the stored result stays."""
         before = visit.task.previous
-        assert before is not None  # or it would not have been asked so
+        assert before is not None  # otherwise the request was unconditional
         capture = Capture(response, b"") if revisits else None
         return self.settle_unchanged(visit, before, response, now, capture)
 
     def settle_unchanged(
         self, visit: Visit, before: PreviousVisit, response: Response, now: Instant, capture: Capture | None
     ) -> Settlement:
-        """The document is what it was."""
+        """The document is the same as before."""
         headers, task = response.headers, visit.task
         modified = headers.get("last-modified")
         known = self._host(visit.host_id)
@@ -255,7 +251,7 @@ class RecrawlPlanner:
         signature: bytes | None,
         near_duplicate: bool = False,
     ) -> Planned:
-        """The plan after a document that is new, or not what it was."""
+        """The plan after a document that is new or differs from the previous one."""
         before = visit.task.previous
         standing = PageStatus.NEAR_DUPLICATE if near_duplicate else _PAGE
         if before is None or not before.has_document:
@@ -275,7 +271,7 @@ class RecrawlPlanner:
         return planned._replace(signature=before.signature, noise=True) if verdict is Verdict.NOISE else planned
 
     def plan_settlement(self, visit: Visit, settlement: Settlement) -> Settlement:
-        """What came of any other visit, with the date of the next one."""
+        """Add the date of the next visit to the outcome of any other visit."""
         state, before = settlement.state, visit.task.previous
         if settlement.kept or state is UrlState.QUEUED:
             return settlement
@@ -289,13 +285,13 @@ class RecrawlPlanner:
         return settlement
 
     def plan_no_visit(self, visit: Visit) -> Planned:
-        """It is not visited again."""
+        """Plan no further visit."""
         self._update_demand(visit.task.previous, None)
         return NEVER
 
     def _keep_previous(self, visit: Visit, before: PreviousVisit, settlement: Settlement) -> Settlement:
-        """A page that we have could not be asked for. What we have stays; if it is not forbidden, it is asked for again
-        later, and later each time."""
+        """A stored page could not be fetched. The stored result stays; unless forbidden, the page is tried again later,
+        with increasing gaps."""
         if settlement.state is UrlState.EXCLUDED and settlement.reason != "domain_limit":
             self._update_demand(before, None)
             return settlement
@@ -324,7 +320,7 @@ class RecrawlPlanner:
         changed: bool | None = None,
         said: ChangeHint = NO_HINT,
     ) -> Planned:
-        """When a page is visited next. `changed` is None where there is nothing to compare with."""
+        """When a page is visited next. `changed` is None if there is nothing to compare with."""
         task = visit.task
         before = task.previous
         ruling = self._default_ruling
@@ -350,26 +346,28 @@ class RecrawlPlanner:
             recall=0.0 if task.modified is None else known.recall,
             hub=hub,
         )
-        had_one, had_two = before.rate_shape or 0.0, before.rate_span or 0.0
+        previous_shape, previous_span = before.rate_shape or 0.0, before.rate_span or 0.0
         since = now - before.at
         modified, flagged_after = said
         visited = Visited(now, Seconds(since if since > 0 else 0.0), changed, modified, flagged_after)
         next_visit, memory, _ = self._policy.after(
-            visited, Memory(had_one, had_two, before.visits, before.changes), terms
+            visited, Memory(previous_shape, previous_span, before.visits, before.changes), terms
         )
-        one, two, _, _ = memory
-        if self._is_optimal and one > 0:
-            known.rates = known.rates.updated((had_one, had_two) if had_one > 0 else None, (one, two))
+        shape, span, _, _ = memory
+        if self._is_optimal and shape > 0:
+            known.rates = known.rates.updated(
+                (previous_shape, previous_span) if previous_shape > 0 else None, (shape, span)
+            )
         gap = next_visit - now
         self._update_demand(before, gap)
-        return Planned(next_visit, gap, one or None, two or None)
+        return Planned(next_visit, gap, shape or None, span or None)
 
     def _price_at(self, visit: Visit, before: PreviousVisit, gap: float, now: Instant, pages: int) -> float:
-        """The price of a visit to this host. What was tried in vain before is late for another reason than its line."""
+        """The price of a visit to this host. After failed tries, lateness says nothing about the host's backlog."""
         usual, host_id = self.price.price, visit.host_id
         if visit.task.tries or not self.by_price:
-            return self.lines.prices.price_for(host_id, usual)
-        return self.lines.update_price(host_id, now=now, before=before.at, gap=gap, usual=usual, pages=pages)
+            return self.backlogs.prices.price_for(host_id, usual)
+        return self.backlogs.update_price(host_id, now=now, before=before.at, gap=gap, usual=usual, pages=pages)
 
     def _ruling(self, visit: Visit, mime: str | None, standing: PageStatus) -> Ruling:
         return self._rules.ruling(PageFacts(visit.host, visit.task.url, mime or "", standing))
@@ -377,7 +375,7 @@ class RecrawlPlanner:
     def _after_first(
         self, visit: Visit, ruling: Ruling, now: Instant, mime: str | None, changed_at: Instant | None
     ) -> Planned:
-        """Hot: of most pages of a first crawl the same is known, so the same follows."""
+        """Hot: the same is known about most pages of a first crawl, so the result is cached."""
         host_id, task = visit.host_id, visit.task
         known = self._hosts.get(host_id)
         prior = USUAL if known is None else known.rates.prior()
@@ -388,30 +386,30 @@ class RecrawlPlanner:
         shared = ruling is self._default_ruling and self._is_optimal and changed_at is None
         shared = shared and not hub and host_id not in self._priced_hosts
         gap = self._first.get((prior, importance)) if shared else None
-        one = two = None
+        shape = span = None
         if gap is None:
-            price = self.lines.prices.price_for(host_id, self.price.price)
+            price = self.backlogs.prices.price_for(host_id, self.price.price)
             terms = self._rules.terms(ruling, importance=importance, price=price, prior=prior, hub=hub)
             plan = self._policy.after(Visited(now, changed_at=changed_at), EMPTY_MEMORY, terms)
-            gap, one, two = plan.gap(now), plan.memory.rate_shape or None, plan.memory.rate_span or None
-            if changed_at is not None and self._is_optimal and one and two:
+            gap, shape, span = plan.gap(now), plan.memory.rate_shape or None, plan.memory.rate_span or None
+            if changed_at is not None and self._is_optimal and shape and span:
                 learning = self._host(host_id)
-                learning.rates = learning.rates.updated(None, Estimate(one, two))
+                learning.rates = learning.rates.updated(None, Estimate(shape, span))
             if shared:
                 if len(self._first) > _MOST_FIRST:
                     self._first.clear()
                 self._first[prior, importance] = gap
         self._update_demand(task.previous, gap)
-        return Planned(Instant(now + gap), gap, one, two)
+        return Planned(Instant(now + gap), gap, shape, span)
 
     def _without_document(self, visit: Visit, standing: PageStatus, settlement: Settlement) -> Planned:
-        """For what is no page: the gap that a rule says, or the retry policy, or else the usual one of its kind."""
+        """For URLs without a document: the gap set by a rule, by the retry policy, or the default for the status."""
         ruling = self._ruling(visit, settlement.mime, standing)
         gap: float | None = ruling.fixed
         if ruling.rule == standing.value and settlement.available_at is not None:
             gap = settlement.available_at - settlement.at
         elif ruling.rule == standing.value and standing is PageStatus.GONE:
-            gap = None  # its state says that it is not asked for; a rule of the user's may say otherwise
+            gap = None  # not visited again, unless a user's rule says so
         if gap is None or gap == NEVER_AGAIN:
             return self.plan_no_visit(visit)
         self._update_demand(visit.task.previous, gap)

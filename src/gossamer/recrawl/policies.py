@@ -1,10 +1,7 @@
-"""`nutch-adaptive`: the rule of Apache Nutch's adaptive schedule in its stock configuration, for comparison.
+"""The recrawl policies by name. `gossamer.recrawl.policy` says what a policy is. Hot: bench_recrawl.py.
 
-`stormcrawler-adaptive`: the rule of StormCrawler's adaptive scheduler as it is shipped, for comparison.
-
-The recrawl policies, one small class each, by name. `gossamer.recrawl.policy` says what one is.
-
-`optimal`: a page is visited again when its visit is worth the price. The default. Hot: bench_recrawl.py.
+`optimal` (the default) visits a page when the visit is worth its price. `nutch-adaptive` and `stormcrawler-adaptive`
+are the adaptive schedules of Apache Nutch and StormCrawler with their default settings, for comparison.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,15 +15,15 @@ from gossamer.recrawl.visit_value import gap_of_hub, gap_until, gap_until_unflag
 
 NUTCH_FIRST = 30 * DAY
 NUTCH_LEAST, NUTCH_MOST = 60.0, 365 * DAY
-NUTCH_RETRY_AFTER = 90 * DAY  # everything is, whatever the interval
+NUTCH_RETRY_AFTER = 90 * DAY  # everything is fetched again after this, whatever the interval
 NUTCH_FASTER, NUTCH_SLOWER = 0.2, 0.4
-SYNC = 0.3  # of the time since the last known change, by which the next visit is moved forward
+SYNC = 0.3  # share of the time since the last known change by which the next visit is advanced
 
 
 class NutchAdaptive(RecrawlPolicy):
     """The interval is a fifth shorter after a change and two fifths longer without one.
 
-    Writes down the interval and when the page was last known to change, both in seconds.
+    Keeps the interval and the last known change in `Memory`, both in seconds.
     """
 
     name: ClassVar[str] = "nutch-adaptive"
@@ -62,7 +59,8 @@ STORM_SLOWER, STORM_FASTER = 0.5, 0.5
 
 
 class StormCrawlerAdaptive(RecrawlPolicy):
-    """Without a change half as long again, up to two weeks; after one half way to an hour. Writes down the interval."""
+    """The interval is half as long again without a change, up to two weeks; after one, half way to an hour. Keeps the
+    interval in `Memory`."""
 
     name: ClassVar[str] = "stormcrawler-adaptive"
 
@@ -82,13 +80,14 @@ class StormCrawlerAdaptive(RecrawlPolicy):
 
 
 class Optimal(RecrawlPolicy):
-    """The Gamma estimate of a page's rate, and the index that says when a visit pays (SCIENCE, 4.3 to 4.5)."""
+    """Visits a page when the value of a visit, by the Gamma estimate of its rate, reaches the price
+    (docs/RECRAWL.md)."""
 
     name: ClassVar[str] = "optimal"
     moved_by_price: ClassVar[bool] = True
 
     def __init__(self, memory_days: float = 120.0) -> None:
-        """`memory_days`: what was observed so long ago counts for a third."""
+        """`memory_days`: observations this old count for a third."""
         self._memory_days = memory_days
 
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
@@ -102,14 +101,14 @@ class Optimal(RecrawlPolicy):
         return Seconds(min(max(gap, terms.shortest), terms.longest))
 
     def updated_estimate(self, visited: Visited, memory: Memory, terms: Terms) -> Estimate | None:
-        """The estimate after a visit; None while there is nothing but the prior, which may be a better one later."""
+        """The estimate after a visit; None while there is only the prior, which may improve."""
         now, since, is_changed, dated, flagged_after = visited
         a, b, _, _ = memory
         is_known, prior = a > 0 and b > 0, terms.prior
         if since is None:
             if dated is None:
                 return estimate_of(memory)
-            # The age of a page that is new to us: nothing has changed since it was changed last.
+            # A page that is new to us: nothing has changed since its last modification.
             return unchanged(estimate_of(memory) or prior, (now - dated) / DAY)
         gap = since / DAY
         if not is_known:
@@ -136,25 +135,25 @@ class Optimal(RecrawlPolicy):
         wanted = DAY * _gap(believed, terms)
         gap = min(max(wanted, terms.shortest), terms.longest)
         interval = format_duration(gap)
-        told = f"{believed_words(memory, terms)}; "
+        text = f"{believed_words(memory, terms)}; "
         if terms.hub:
-            return f"{told}it lists other pages: visited about every {interval} at a price of {terms.price:.3g}"
+            return f"{text}it lists other pages: visited about every {interval} at a price of {terms.price:.3g}"
         worth = value_unflagged(believed, terms.importance, gap / DAY, terms.recall)
-        told += f"{interval} after a visit the next is worth {worth:.3g}, and the price is {terms.price:.3g}"
+        text += f"{interval} after a visit the next is worth {worth:.3g}, and the price is {terms.price:.3g}"
         if terms.recall > 0:
-            told += f"; {100 * terms.recall:.0f} % of its changes would be reported"
+            text += f"; {100 * terms.recall:.0f} % of its changes would be reported"
         if not terms.shortest < wanted < terms.longest:
-            told += f"; that is the {'shortest' if gap > wanted else 'longest'} gap allowed"
-        return told
+            text += f"; that is the {'shortest' if gap > wanted else 'longest'} gap allowed"
+        return text
 
 
 def estimate_of(memory: Memory) -> Estimate | None:
-    """What `optimal` has written down."""
+    """The estimate that `optimal` keeps in `Memory`; None if there is none."""
     return Estimate(memory.rate_shape, memory.rate_span) if memory.rate_shape > 0 and memory.rate_span > 0 else None
 
 
 def believed_words(memory: Memory, terms: Terms) -> str:
-    """How often a page changes, how surely that is known, and from what: for people."""
+    """How often a page changes, how certain that is, and why, as text for users."""
     known = estimate_of(memory)
     believed = known or terms.prior
     rests = "what is known of its host and said in its sitemap, or else on what is usual"

@@ -1,8 +1,8 @@
 """What a recrawl policy is: after a visit, when is the next?
 
-A policy is a formula. It is handed what the visit showed, what it wrote down after the visit before, and the terms of
-the moment; it answers when to come again, what to write down, and why. It reads no clock, throws no dice and keeps
-nothing: all that it knows of a page stands in the page's row, so a restart changes nothing.
+A policy is a formula. Its input is what the visit showed, what it stored after the previous visit, and the current
+terms; its output is when to visit next, what to store, and why. It reads no clock, uses no randomness and keeps no
+state: everything it knows about a page is in the page's row, so a restart changes nothing.
 """
 
 from enum import StrEnum
@@ -13,7 +13,7 @@ from gossamer.recrawl.estimate import USUAL, Estimate
 
 
 class RecrawlSettings(Protocol):
-    """What this package reads of the `[recrawl]` section."""
+    """The settings of the `[recrawl]` section that this package uses."""
 
     @property
     def interval(self) -> float: ...
@@ -29,16 +29,17 @@ class Visited(NamedTuple):
     """What a visit showed."""
 
     now: Instant
-    gap: Seconds | None = None  # since the visit before; None: it is the first
-    changed: bool = False  # the content is not what it was (`change`)
-    changed_at: Instant | None = None  # when it changed last, if somebody who can be trusted says so
-    flagged_after: Seconds | None = None  # a trusted report of a change came so long after the visit before
+    gap: Seconds | None = None  # since the previous visit; None: the first visit
+    changed: bool = False  # the content changed (`estimate.verdict_on`)
+    changed_at: Instant | None = None  # time of the last change, from a trusted source
+    flagged_after: Seconds | None = None  # a change was reported this long after the previous visit
 
 
 class Memory(NamedTuple):
-    """What is written down about a page between visits: two numbers of the policy's own, and two counts for people.
+    """What is stored about a page between visits: two numbers that belong to the policy, and two counts.
 
-    The estimate of `optimal` is (a, b); (0, 0) is no estimate yet.
+    `optimal` keeps its Gamma estimate in the first two, as they are named; (0, 0) is no estimate yet. Other policies
+    may keep any two numbers there and unpack them under their own names.
     """
 
     rate_shape: float = 0.0
@@ -51,20 +52,20 @@ EMPTY_MEMORY = Memory()
 
 
 class Terms(NamedTuple):
-    """What holds for a page at the moment of a decision, whatever the policy."""
+    """The terms of a decision, for any policy."""
 
     importance: float = 1.0
-    price: float = 1.0  # of a visit now: that of the crawl, or the host's own above it
+    price: float = 1.0  # of a visit: the crawl's, or the host's if it is higher
     prior: Estimate = USUAL
-    recall: float = 0.0  # share of changes that the host's sitemaps and feeds report; 0: not to be relied on
-    usual: Seconds = Seconds(14 * DAY)  # gap of policies that do not reckon, and of a page of which nothing is known
+    recall: float = 0.0  # share of changes reported by the host's sitemaps and feeds; 0: not trusted
+    usual: Seconds = Seconds(14 * DAY)  # default gap
     shortest: Seconds = Seconds(300.0)
     longest: Seconds = Seconds(365 * DAY)
-    hub: bool = False  # a list of other pages: however often it changes, it is not given up
+    hub: bool = False  # a list of other pages: visited however often it changes
 
 
 class Why(StrEnum):
-    """Why the next visit is when it is."""
+    """Why the next visit is at that time."""
 
     WORTH = "worth its price"
     SHORTEST = "the shortest gap"
@@ -74,7 +75,7 @@ class Why(StrEnum):
 
 
 class Plan(NamedTuple):
-    """The answer: when to come again, what to write down, and why."""
+    """When to visit next, what to store, and why."""
 
     next_visit: Instant
     memory: Memory
@@ -85,17 +86,17 @@ class Plan(NamedTuple):
 
 
 class RecrawlPolicy:
-    """Root of all policies. This one comes again after the usual gap, whatever it sees: `fixed`.
+    """Base class of all policies. This one visits again after the default gap: `fixed`.
 
-    Yours overrides `after`, and `words` if it has more to tell; it is found under `name` by an entry point of the
-    group `gossamer.recrawl`. `moved_by_price` says that gaps depend on the price, so that a controller is to move it.
+    Subclasses override `after`, and `words` if they have more to say; they are found under `name` by an entry point of
+    the group `gossamer.recrawl`. `moved_by_price` says that gaps depend on the price, so a controller has to adjust it.
     """
 
     name: ClassVar[str] = "fixed"
     moved_by_price: ClassVar[bool] = False
 
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
-        """`memory` is what the last plan of this page said, or NOTHING. Must be a function of its arguments."""
+        """`memory` is what the page's last plan stored, or EMPTY_MEMORY. Must be a function of its arguments."""
         return planned(
             visited.now,
             terms.usual,
@@ -105,19 +106,18 @@ class RecrawlPolicy:
         )
 
     def replanned_gap(self, memory: Memory, terms: Terms) -> Seconds | None:
-        """The gap after the last visit if it were planned at these terms: a host may have become dearer since. None:
-        terms do not matter, and it stays what it was."""
+        """The gap after the last visit under the current terms, for example at a higher price; None: unchanged."""
         return None
 
     def words(self, memory: Memory, terms: Terms) -> str:
-        """Why the gap is what it is, for people: a sentence or two, from what stands in the row."""
-        if type(self).after is not RecrawlPolicy.after:  # one that plans otherwise and has nothing to tell
+        """Why the gap is what it is: a sentence or two for users, from what is stored in the row."""
+        if type(self).after is not RecrawlPolicy.after:  # a subclass without its own explanation
             return f"as it plans after {memory.visits} visits, {memory.changes} of which found a change"
         return f"every page again after {format_duration(terms.usual)}"
 
 
 def planned(now: Instant, gap: float, memory: Memory, terms: Terms, why: Why) -> Plan:
-    """A plan with the gap (seconds) held within the limits. Limits that leave no choice are a rule."""
+    """A plan with the gap (seconds) clamped to the limits. Equal limits are a rule."""
     _, _, _, _, _, shortest, longest, _ = terms
     if not shortest < gap < longest:
         if shortest >= longest:
@@ -130,13 +130,13 @@ def planned(now: Instant, gap: float, memory: Memory, terms: Terms, why: Why) ->
 
 
 def counted(memory: Memory, visited: Visited, rate_shape: float, rate_span: float) -> Memory:
-    """The memory after a visit: these two numbers, and the counts one further."""
+    """The memory after a visit: these two numbers, and the counts incremented."""
     _, _, visits, changes = memory
     return Memory(rate_shape, rate_span, visits + 1, changes + visited.changed)
 
 
 def format_duration(seconds: float) -> str:
-    """A duration in the unit that fits it, with two digits or so: `3.5 days`."""
+    """A duration in a suitable unit, with about three digits: `3.5 days`."""
     for unit, name in ((365 * DAY, "years"), (DAY, "days"), (3600.0, "hours"), (60.0, "minutes")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.3g} {name}"

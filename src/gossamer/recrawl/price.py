@@ -1,36 +1,23 @@
-"""What a crawl remembers of the price of a visit.
+"""The price of a visit, adjusted so that the schedule's demand matches the budget. Times are in days.
 
-The price of a visit: moved so that what the schedule asks for is what may be spent.
+A page with a gap of `g` days demands 1 / g visits a day; the sum over all pages is the demand. If it exceeds the budget
+the price rises, and gaps grow as pages are replanned; otherwise it falls. The sum shows at once what a new price does
+to every page planned at it, without waiting until the visits are due. One case needs more: if demand is far below the
+budget, the price falls until the pages due soon demand all of it, and the others, planned at a far higher price, keep
+their long gaps. So when the price has fallen far and half of the budget is unused, all pages are replanned.
 
-A page whose gap is `g` days asks for 1 / g visits a day, and the sum over all pages is what the schedule asks for.
-Asking too much, the price rises and gaps grow as pages are planned anew; asking too little, it falls. The sum tells
-at once what a new price does to every page that was planned at it: no need to wait until the visits come due.
+A host that allows fewer visits than its pages demand has its own price above the crawl's (`HostPrices`); the formula
+for the pages is the same. How many visits a host allows depends on its delay, its response times, the hosts that share
+its address and its new pages, so it is measured by lateness: a page planned after g days that got its turn after g +
+late had its gap stretched by (g + late) / g, and the mean stretch over a host's visits is its demand as a multiple of
+what it allows. The price is moved by the logarithm of the stretch; if visits are on time it falls, until it equals the
+crawl's and is dropped.
 
-But for one case: if much less is asked for than may be spent, the price falls until the pages that come due soon ask
-for all of it, and the others, planned at a far higher price, are forgotten for as long as that made their gaps. So when
-the price has fallen far and half of the budget is not asked for, all pages are to be planned anew.
+New and due pages compete for visits by value (`share_of_refresh`): a first visit is worth `visit_value.value_of_new`, a
+due one the price or more. Visits go to the more valuable kind, except for a floor for the other.
 
-One price rules a crawl. A host that gives fewer visits than its pages ask for at that price has one of its own, above
-it (`host_price`), moved by a like rule: the formula of the pages does not change (SCIENCE, 3.4).
-
-Prices are in the units of `index.value`; times are in days. Everything here can be made again from the table: the sum
-from the gaps, the price from a stored number or from `opening_price`.
-
-Discovery and refresh compete for visits on one scale, and neither starves.
-
-A first visit is worth `index.value_of_new`; a page that is due is worth the price, or more if it is late. While both
-wait, the visits go to those that are worth more, but for the floor of the others.
-
-The price of a visit to a host that allows fewer visits than its pages ask for.
-
-Nobody tells how many visits a host allows: its delay, its answers, the hosts that share its address and the new pages
-that it has as well decide it together. What can be seen is how long a due visit had to wait for its turn there. A page
-that was to be visited after g days and got its turn after g + late has had its gap stretched by (g + late) / g, and the
-mean of that over the visits of a host is what its pages ask for, as a multiple of what it allows. So the price of a
-host whose visits come late is moved by the logarithm of the stretch, as `price` moves that of the crawl by what is
-asked for and what may be spent; if they come in time it falls, until it is that of the crawl and is forgotten.
-
-Both the crawl and `simulate` use this. Times are in days.
+Prices are in the units of `visit_value.value`. Everything here can be recomputed from the task table: the demand from
+the gaps, the price from a stored number or `opening_price`. The crawl and `simulate` both use this module.
 """
 
 from collections.abc import Collection, Sequence
@@ -44,18 +31,18 @@ from gossamer.recrawl.visit_value import gap_until
 
 MIN_PRICE: Final = 1e-30
 MAX_PRICE: Final = 1e30
-_MOST = 0.7  # the natural logarithm of the price moves by no more at once, whatever is asked for
+_MOST = 0.7  # limit of one change of the logarithm of the price
 _LEAST_USED = 0.8
-_FEW = 10  # pages: with fewer, a price would jump
-_CHEAPER = 0.25  # of the highest price at which pages were planned: at this one gaps are half as long
+_FEW = 10  # pages; with fewer, the price would jump
+_CHEAPER = 0.25  # of the highest price at which pages were planned; gaps are then half as long
 _LITTLE = 0.5  # of the budget
-_LAG = 0.15  # of the time in which all pages are visited once: the price needs so long to correct what it sees
+_LAG = 0.15  # of the time to visit all pages once: time constant of the price
 
 
 def opening_price(importances: Sequence[float], budget: float, pages: int, prior: Estimate = USUAL) -> float:
-    """The price at which `pages` pages of which nothing is known ask for the budget.
+    """The price at which `pages` unknown pages demand exactly the budget.
 
-    `importances`: a sample of theirs.
+    `importances`: a sample of their importances.
     """
     if not importances or not budget > 0:
         return 1.0
@@ -69,11 +56,10 @@ def opening_price(importances: Sequence[float], budget: float, pages: int, prior
 
 
 class Price:
-    """A price and the demand that it steers. Does no IO and reads no clock.
+    """A price and the demand that it controls. Does no IO and reads no clock.
 
-    `budget` is visits a day. What is asked for and does not take place, because a host is not ready or because visits
-    come late and gaps grow by it, would leave a part of the budget unused; so demand counts only by the share of the
-    budget that is used in fact.
+    `budget` is in visits per day. Demand that is not met, because a host is not ready or because late visits lengthen
+    gaps, would leave part of the budget unused; so demand counts only by the share of the budget that is really used.
     """
 
     __slots__ = ("_asked", "_high", "budget", "demand", "pages", "price", "stepped", "visit_rate")
@@ -86,17 +72,17 @@ class Price:
         self.demand = demand
         self.pages = pages
         self.stepped = now
-        self.visit_rate = budget  # visits a day of late
-        self._high = self.price  # the highest since all were planned anew
-        self._asked = budget  # at the last step, all pages together
+        self.visit_rate = budget  # recent visits per day
+        self._high = self.price  # the highest since all pages were replanned
+        self._asked = budget  # demand of all pages at the last step
 
     def change_budget(self, budget: float) -> None:
-        """From now on so many visits a day. The price stays, and moves from where it is."""
-        self.visit_rate *= budget / self.budget  # the share that is used of it is not known to be another
+        """Change the budget (visits per day). The price moves from where it is."""
+        self.visit_rate *= budget / self.budget  # assume the same share of it is used
         self.budget = budget
 
     def on_planned(self, before: float | None, after: float | None) -> None:
-        """A page was visited: its gap (days) was `before` and is `after`. None where it was, or is, not planned."""
+        """A page was visited: its gap (days) was `before` and is `after`. None if it was, or is, not planned."""
         demand, pages = self.demand, self.pages
         if before is not None:
             demand -= 1 / before
@@ -110,14 +96,14 @@ class Price:
         self.visit_rate += self.budget / (_LAG * (pages if pages > _FEW else _FEW))
 
     def on_replanned(self, before: float, after: float) -> None:
-        """A page that was not visited has a gap of `after` days now instead of `before`."""
+        """The gap of a page changed from `before` to `after` days without a visit."""
         self.demand = max(self.demand - 1 / before, 0.0) + 1 / after
 
     def step(self, now: float, growth: float = 1.0) -> float:
-        """The price as of `now`, which is never before that of the last call.
+        """The price as of `now`, which is never before the last call's.
 
-        `growth`: how many times as much all pages will ask for as those that are planned do: more than 1 while pages
-        wait for their first visit.
+        `growth`: expected demand of all pages relative to those planned: more than 1 while pages wait for their first
+        visit.
         """
         passed = now - self.stepped
         if passed <= 0 or not self.pages:
@@ -133,25 +119,26 @@ class Price:
         return self.price
 
     def has_fallen(self) -> bool:
-        """Whether it is far below that at which pages were planned, and little is asked for: `plan_anew` is due."""
+        """Whether the price is far below that at which pages were planned, and demand is low: call
+        `start_replanning`."""
         return self.price <= _CHEAPER * self._high and self._asked < _LITTLE * self.budget
 
     def start_replanning(self) -> None:
-        """All pages are being planned anew at this price (`replan`)."""
+        """All pages are being replanned at this price (`on_replanned`)."""
         self._high = self.price
 
 
 PRICE: Final = "recrawl"
-"""The fact of a crawl's database that has the price and the demand which it steers."""
+"""Metadata key of the price and its demand."""
 
 
 def price_text(price: Price, dear: int = 0) -> str:
-    """What must survive of the price. `dear`: hosts that have one of their own, for people; their rows have it."""
+    """The price as stored. `dear`: number of hosts with their own price, for reports; their rows have the prices."""
     return f"{price.price!r} {price.demand!r} {price.pages} {dear}"
 
 
 def price_from(text: str | None, settings: RecrawlSettings, opening: float, now: Instant) -> Price:
-    """The price as it was, or the one to begin with. Without a budget it stays that one."""
+    """The stored price, or the opening price. Without a budget it is always the opening price."""
     value, demand, pages = opening, 0.0, 0
     if text:
         before, asked, planned = text.split()[:3]
@@ -161,35 +148,35 @@ def price_from(text: str | None, settings: RecrawlSettings, opening: float, now:
 
 
 def share_of_refresh(*, new: float, due: float, discovery_floor: float, refresh_floor: float) -> float:
-    """The share of visits that goes to pages that are due, while new ones wait too.
+    """The share of visits for due pages while new ones wait too.
 
-    `new` and `due` are what a visit to one of each is worth. Floors are shares of all visits, together 1 at most.
+    `new` and `due` are the values of a visit to one of each. Floors are shares of all visits, together at most 1.
     """
     return refresh_floor if new > due else 1 - discovery_floor
 
 
 MAX_HOSTS: Final = 10_000
-"""Hosts that have a price of their own: if there are more, those that have had one the longest lose it."""
+"""Hosts with their own price; beyond this, the oldest lose theirs."""
 
-LATE: Final = 0.02  # of its gap: a visit that had to wait no longer is in time
-_HOST_LAG = 0.5  # of its pages: a host's price needs so many visits to correct what it sees
-_FALL = 0.3  # what a visit in time counts as: the logarithm of how much less is asked for than is allowed, at a guess
-_STRETCH = 0.7  # the logarithm of the longest stretch that counts: pages of short gaps would be all that matters
-_FEW_AT_HOST = 50  # pages: with fewer, a price would jump
+LATE: Final = 0.02  # of its gap: a visit no later than this is on time
+_HOST_LAG = 0.5  # times its pages: visits that a host's price needs to adapt
+_FALL = 0.3  # step down for a visit on time, on the logarithmic scale; a guess
+_STRETCH = 0.7  # limit of the logarithm of the stretch, or pages with short gaps would dominate
+_FEW_AT_HOST = 50  # pages; with fewer, the price would jump
 
 
 class HostPrices:
-    """The prices of hosts, by number, where they are not that of the crawl. Does no IO and reads no clock.
+    """Prices of hosts that differ from the crawl's. Does no IO and reads no clock.
 
-    Always true: `of` is never below the usual price, and no more than `most` hosts are kept. Another thread may ask.
+    Always true: `price_for` is never below the usual price, and at most `max_hosts` are kept. Other threads may read.
     """
 
     __slots__ = ("_max_hosts", "_own", "hosts")
 
     def __init__(self, max_hosts: int = MAX_HOSTS) -> None:
-        """`most` is at least one."""
+        """`max_hosts` is at least one."""
         self._own: dict[int, float] = {}
-        self.hosts: Collection[int] = self._own.keys()  # those that have one: asked at every visit
+        self.hosts: Collection[int] = self._own.keys()  # those with their own price; checked at every visit
         self._max_hosts = max_hosts
 
     def __len__(self) -> int:
@@ -199,18 +186,18 @@ class HostPrices:
         return host in self._own
 
     def price_for(self, host: int, usual: float) -> float:
-        """The price of a visit to this host; `usual` is that of the crawl."""
+        """The price of a visit to this host; `usual` is the crawl's."""
         own = self._own.get(host)
         return usual if own is None or own < usual else own
 
     def restore(self, host: int, price: float) -> None:
-        """A host had this price before a restart. What is known already stays."""
+        """Restore a host's stored price, unless it has one."""
         if price > 0 and host not in self._own:
             self._keep(host, price)
 
     def update(self, host: int, *, gap: float, late: float, usual: float, pages: int) -> float:
-        """A page that was to be visited after `gap` days was, and has had to wait for its turn on this host for another
-        `late` days. The price of the host from now on. `pages`: as many of the host were visited twice or more."""
+        """A page planned after `gap` days was visited and had to wait `late` days longer for its turn. Returns the
+        host's new price. `pages`: pages of the host visited at least twice."""
         own = self._own.get(host)
         in_time = late <= LATE * gap
         if own is None:

@@ -1,9 +1,7 @@
-"""The rules of `[recrawl]` as `recrawl.rules` has them, and what a settlement is to them.
+"""The user's recrawl rules: gaps and limits by host, pattern, media type and status.
 
-What the user wants of certain pages: their gaps and limits, by host, pattern, type and state.
-
-The first rule that fits a page is its rule; a page that none fits has the usual terms. A rule with a fixed gap is an
-order, which no policy overrides; a rule with limits only narrows what the policy may choose.
+The first matching rule applies to a page; without one, the defaults do. A fixed gap overrides every policy; limits only
+restrict what the policy may choose.
 """
 
 import math
@@ -22,7 +20,7 @@ from gossamer.recrawl.policy import Terms
 
 
 class PageStatus(StrEnum):
-    """What a visit came to, as far as the next one depends on it."""
+    """The result of a visit, as far as the next one depends on it."""
 
     PAGE = "page"
     NOT_FOUND = "not-found"  # 404
@@ -35,21 +33,21 @@ class PageStatus(StrEnum):
 
 GAPS: Mapping[PageStatus, Seconds] = MappingProxyType(
     {
-        # A page that is missing may come back; one that is said to be gone seldom does. Both are asked for again.
+        # A missing page may come back; one that is gone seldom does. Both are tried again.
         PageStatus.NOT_FOUND: Seconds(30 * DAY),
         PageStatus.GONE: Seconds(180 * DAY),
-        # Where a redirect leads is a page of its own and has its own visits.
+        # The target of a redirect has its own visits.
         PageStatus.MOVED: Seconds(90 * DAY),
         PageStatus.ELSEWHERE: Seconds(14 * DAY),
-        # Its original is kept fresh. This one only has to be noticed when it becomes a page of its own.
+        # Its original is kept fresh; this only detects when it becomes a page of its own.
         PageStatus.NEAR_DUPLICATE: Seconds(60 * DAY),
         PageStatus.EXCLUDED: Seconds(30 * DAY),
     }
 )
-"""Fixed gaps of what is no page. `PAGE` has none: it is the policy's."""
+"""Fixed gaps by status. `PAGE` has none: the policy decides."""
 
 ABSENT = frozenset({PageStatus.NOT_FOUND, PageStatus.GONE})
-"""What is not there. How often pages are wanted says nothing of it: rules must name it to say when it is asked for."""
+"""Missing pages. Rules apply to them only if they name the status."""
 
 CHANGEFREQ: Mapping[str, float] = MappingProxyType(
     {
@@ -62,29 +60,29 @@ CHANGEFREQ: Mapping[str, float] = MappingProxyType(
         "never": 3650.0,
     }
 )
-"""Days between changes, as a sitemap says. Sites say `daily` of everything, so it is no more than a prior."""
+"""Days between changes by sitemap `changefreq`. Sites say `daily` of everything, so it is only a prior."""
 
-CHANGEFREQ_WEIGHT = 0.5  # the shape of that prior: as weak as the usual one
+CHANGEFREQ_WEIGHT = 0.5  # shape of that prior: as weak as the usual one
 
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What rules look at."""
+    """What rules match on."""
 
     host: str
     url: str
     media_type: str = ""  # `text/html`, without parameters
     status: PageStatus = PageStatus.PAGE
-    changefreq: str | None = None  # as its sitemap says
+    changefreq: str | None = None  # from its sitemap
 
 
 @dataclass(frozen=True, slots=True)
 class RecrawlRule:
-    """One rule. What is None does not matter, or is not changed."""
+    """One rule. None matches everything, or changes nothing."""
 
-    name: str  # as it stands in the configuration, for explaining
-    host: str | None = None  # `news.example.org`, or `*.example.org` for it and all below
-    pattern: Pattern[str] | None = None  # found anywhere in the URL
+    name: str  # as in the configuration, for `explain`
+    host: str | None = None  # `news.example.org`, or `*.example.org` for it and its subdomains
+    pattern: Pattern[str] | None = None  # matches anywhere in the URL
     media_type: str | None = None  # `text/html`, or `image/*`
     status: PageStatus | None = None
     gap: Seconds | None = None  # fixed
@@ -100,19 +98,18 @@ class RecrawlRule:
         )
 
     def _applies_to(self, standing: PageStatus) -> bool:
-        """Whether a rule that names no standing is about this one. What is never visited again is not when it is gone
-        either."""
+        """Whether a rule without a status applies to this one. "Never again" also applies to missing pages."""
         return standing not in ABSENT or self.gap == inf
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What the rules say of a page: within which limits the policy may choose, or the gap itself, and by which rule."""
+    """The limits within which the policy may choose, or a fixed gap, and the rule that set them."""
 
     shortest: Seconds
     longest: Seconds
     fixed: Seconds | None
-    rule: str | None  # None: the usual
+    rule: str | None  # None: the defaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +123,7 @@ class RecrawlRules:
     gaps: Mapping[PageStatus, Seconds] = field(default_factory=lambda: GAPS)
 
     def ruling(self, page: PageFacts) -> Ruling:
-        """The first rule that fits decides; after it, what holds for the page's standing."""
+        """The first matching rule decides; then the default for the page's status."""
         for rule in self.rules:
             if rule.fits(page):
                 shortest = self.shortest if rule.shortest is None else rule.shortest
@@ -146,7 +143,7 @@ class RecrawlRules:
         recall: float = 0.0,
         hub: bool = False,
     ) -> Terms:
-        """The terms of a decision under a ruling. A fixed gap is a limit on both sides, which every policy keeps."""
+        """The terms of a decision under a ruling. A fixed gap is both limits at once, which every policy observes."""
         shortest, longest = ruling.shortest, ruling.longest
         if ruling.fixed is not None:
             shortest = longest = ruling.fixed
@@ -154,7 +151,7 @@ class RecrawlRules:
 
 
 def prior_of(changefreq: str | None, host_prior: Estimate = USUAL) -> Estimate:
-    """What is believed of a page at first: what its sitemap says of it, half way to what its host is like."""
+    """The prior of a page: half way between its sitemap's `changefreq` and its host's prior."""
     days = CHANGEFREQ.get(changefreq.strip().lower()) if changefreq is not None else None
     if days is None:
         return host_prior
@@ -169,13 +166,13 @@ def _host_fits(wanted: str, host: str) -> bool:
 
 
 NEVER_AGAIN = Seconds(math.inf)
-"""The gap of what is not visited again."""
+"""The gap of a page that is not visited again."""
 
 _PERMANENT = (301, 308)
 
 
 def page_status(state: UrlState, status: int | None, near_duplicate: bool) -> PageStatus:
-    """What a visit came to, as far as the next one depends on it."""
+    """The status of a visit, as far as the next one depends on it."""
     if near_duplicate:
         return PageStatus.NEAR_DUPLICATE
     if state is UrlState.REDIRECT:

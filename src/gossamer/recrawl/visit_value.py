@@ -1,13 +1,13 @@
-"""What is a visit worth, and when is it worth its price? Hot: benchmarks/bench_recrawl.py.
+"""The value of a visit, and when it exceeds its price. Hot: benchmarks/bench_recrawl.py.
 
-A page of importance w whose copy is `g` days old is worth
+A visit to a page of importance w whose copy is `g` days old is worth
 
     V(g) = w (G(g) - g (b / (b + g))^a),        G(s) = E[(1 - e^(-rate s)) / rate]
                                                      = b (1 - (b / (b + s))^(a - 1)) / (a - 1)
 
-the freshness that a visit now gains over later ones, on the average of what its rate may be (`estimate`). V grows with
-g. Visiting every page whenever its V reaches one price is the best schedule that costs what it costs. With a <= 1 it
-grows without bound, so a page of which little is known is always visited again.
+the freshness that a visit now gains over later ones, averaged over the possible rates (`estimate`). V grows with g.
+Visiting every page when its V reaches a common price is the best schedule for its cost. For a <= 1, V grows without
+bound, so a page about which little is known is always visited again.
 
 Times are in days; V and prices are in units of importance times days.
 """
@@ -18,37 +18,37 @@ from typing import Final
 from gossamer.recrawl.estimate import Estimate
 
 HORIZON: Final = 365.0
-"""Days for which a page that we do not have yet would stay good (SCIENCE, 4.6)."""
+"""Days for which a page that we do not have yet would stay valuable."""
 
-_SURELY_STALE = 1e6  # days: nothing is gained by waiting longer
-_NEAR_ONE = 1e-9  # shapes closer to 1 than this are moved away: the formulas have a limit there, but divide by zero
+_SURELY_STALE = 1e6  # days; waiting longer gains nothing
+_NEAR_ONE = 1e-9  # shapes closer to 1 are moved away: the formulas have a limit there, but divide by zero
 
 
 def gain(estimate: Estimate, days: float) -> float:
-    """G: for how many of the next `days` a copy made now is fresh, on the average."""
+    """G: the expected number of the next `days` for which a copy made now is fresh."""
     a, b = estimate
     m = _off_one(a - 1)
     return -b * expm1(-m * log1p(days / b)) / m
 
 
 def value(estimate: Estimate, importance: float, gap: float) -> float:
-    """V: what a visit is worth `gap` days after the last one."""
+    """V: the value of a visit `gap` days after the last one."""
     a, b = estimate
     return importance * (gain(estimate, gap) - gap * exp(-a * log1p(gap / b)))
 
 
 def value_of_new(estimate: Estimate, importance: float, horizon: float = HORIZON) -> float:
-    """What the first visit is worth: for the estimate, take the prior of the host."""
+    """The value of a first visit; `estimate` is the prior of the host."""
     return importance * gain(estimate, horizon)
 
 
 def value_when_flagged(estimate: Estimate, importance: float) -> float:
-    """What a visit is worth when a trusted report says that the copy is stale."""
+    """The value of a visit when a trusted report says that the copy is stale."""
     return importance * gain(estimate, _SURELY_STALE)
 
 
 def value_unflagged(estimate: Estimate, importance: float, gap: float, recall: float) -> float:
-    """V where the share `recall` of all changes would have been reported, and none was. With 0 it is `value`."""
+    """V if the share `recall` of all changes would have been reported, and none was. With 0 it is `value`."""
     if recall <= 0:
         return value(estimate, importance, gap)
     kept = 1 - recall
@@ -70,7 +70,7 @@ def gap_until(estimate: Estimate, importance: float, price: float, longest: floa
         m = _off_one(m)
     share = m * price / (importance * b) if importance > 0 else inf
     if share >= 1:
-        return longest  # not even a surely stale copy is worth that
+        return longest  # not even a certainly stale copy is worth that
     target = -log1p(-share) / m
     u = sqrt(2 * target / a) + (0.5 * target if target < 1 else 0.5)  # T is a u² / 2 at first
     for _ in range(50):
@@ -81,7 +81,7 @@ def gap_until(estimate: Estimate, importance: float, price: float, longest: floa
         step = (u - log1p(m * d) / m - target) / slope
         u = u - step if step < 0.9 * u else 0.1 * u
         if -1e-4 * u <= step <= 1e-4 * u:
-            break  # errors are squared by each step: what is left is some 1e-8
+            break  # each step squares the error: about 1e-8 is left
     if not u < 700:  # e^709 is the largest number there is
         return longest
     gap = b * expm1(u)
@@ -89,10 +89,10 @@ def gap_until(estimate: Estimate, importance: float, price: float, longest: floa
 
 
 def gap_of_hub(estimate: Estimate, importance: float, price: float, longest: float = inf) -> float:
-    """Days between visits to a page that others are found by: a sitemap, a feed.
+    """Days between visits to a page that leads to others: a sitemap, a feed.
 
     Every version of such a page counts, so it is not given up when it changes fast: the penalty of a stale copy is
-    harmonic (SCIENCE, 3.5), and the gap is never longer than its importance pays for.
+    harmonic, and the gap is never longer than its importance pays for.
     """
     rate = estimate.rate
     if price <= 0:
@@ -121,7 +121,7 @@ def gap_until_unflagged(
     m, kept = _off_one(a - 1), 1 - recall
     share = m * price / (importance * b) if importance > 0 else inf
     if share >= 1:
-        return longest  # as above: reports do not change what a surely stale copy is worth
+        return longest  # as above: reports do not change the value of a certainly stale copy
     target = -log1p(-share) / m
     u = sqrt(2 * target / a) + (0.5 * target if target < 1 else 0.5)
     wanted = recall * price / (importance * b)
@@ -135,7 +135,7 @@ def gap_until_unflagged(
         excess = (kept * of_full - of_part) / m - wanted
         if excess < 0:
             if x >= latest:
-                return longest  # it is not worth it even then
+                return longest  # not worth it even then
             low = x
         else:
             high = x
@@ -151,7 +151,7 @@ def gap_until_unflagged(
         elif not low < nearer < high:
             nearer = sqrt(low * high) if low > 0 else high / 8
         if -5e-3 * x <= nearer - x <= 5e-3 * x:
-            return nearer * b  # errors are cubed by each step: what is left is some 1e-7
+            return nearer * b  # each step cubes the error: about 1e-7 is left
         x = nearer
     return x * b
 

@@ -91,7 +91,7 @@ def list_dead(stores: Sequence[WorkerStore], wanted: DeadFilter) -> Iterator[Dea
 def list_hosts(
     stores: Sequence[WorkerStore], wanted: HostFilter, sort: str, limit: int | None = None
 ) -> Iterator[HostRow]:
-    """The hosts that match, sorted. `limit`: no more than so many of each worker are needed."""
+    """The hosts that match, sorted. `limit`: at most this many of each worker."""
     key = HOST_SORTS[sort]
     rows = (store.reader.hosts.rows(wanted, sort, limit=limit) for store in stores)
     return merge(*rows, key=lambda row: (key(row), row.host))

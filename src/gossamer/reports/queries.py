@@ -133,7 +133,7 @@ def scope_near(scope: Scope, seeds: SeedHosts, host: HostKey, domain: Domain) ->
 
 
 def _with_order(policy: PolitenessPolicy, ordered: HostOverride) -> PolitenessPolicy:
-    """A delay that was ordered stands in place of the configuration's, as in a crawl."""
+    """The policy with the delay that was ordered for the host, if one was, as in a crawl."""
     return policy if ordered.delay is None else replace(policy, min_delay=ordered.delay)
 
 

@@ -1,11 +1,8 @@
-"""The tiers of the URL-seen test, asked in order. Hot: `benchmarks/bench_seen.py`.
+"""Fingerprints and the tiers of the URL-seen test, in order. Hot: `benchmarks/bench_seen.py`.
 
-The exact memory of recent fingerprints, of bounded size. Hot: `benchmarks/bench_seen.py`.
-
-A URL's identity in 64 bits. Hot: `benchmarks/bench_seen.py`.
-
-xxh3 seeded with the crawl's secret key: whoever does not know the key cannot make two URLs of one fingerprint and so
-hide a page from the crawl. The fingerprints are stored, so key and function stay the same for the life of a crawl.
+A fingerprint is a URL's identity in 64 bits: xxh3 seeded with the crawl's secret key, so that without the key two URLs
+with one fingerprint cannot be constructed to hide a page from the crawl. Fingerprints are stored, so key and function
+stay the same for the life of a crawl.
 """
 
 import struct
@@ -21,16 +18,16 @@ from gossamer.sketch.bloom import Bloom
 
 
 class Recent:
-    """A set that forgets what has not been met for a while.
+    """A set that forgets members that were not used for a while.
 
-    Two generations: additions go to the young one; when that is full it becomes the old one, and the former old one
-    is forgotten. Whatever is met in the old one becomes young again, so the links that stand on every page stay.
-    This costs two set look-ups, where a list of uses would cost an allocation for each.
+    Two generations: additions go to the young one; when that is full it becomes the old one, and the previous old one
+    is dropped. A member found in the old one is added to the young one, so links that appear on every page stay. This
+    costs two set look-ups, where a list of uses would cost an allocation for each.
 
     Invariants:
       * "yes" is always true: the fingerprint was added;
       * "no" means nothing: it may have been forgotten;
-      * the last `limit // 2` additions are remembered; no more than `limit` plus one batch is held.
+      * the last `limit // 2` additions are kept; at most `limit` plus one batch are held.
     """
 
     def __init__(self, limit: int) -> None:
@@ -45,7 +42,7 @@ class Recent:
         return fingerprint in self._young or fingerprint in self._old
 
     def __len__(self) -> int:
-        """Places taken; a fingerprint of the old generation that became young again takes two."""
+        """Entries; a fingerprint in both generations counts twice."""
         return len(self._young) + len(self._old)
 
     def add(self, fingerprint: int) -> None:
@@ -61,7 +58,7 @@ class Recent:
         self._old.clear()
 
     def admit(self, fingerprints: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Add them all, and sort their positions: those held before, and those met for the first time.
+        """Add all, and return the positions of those held before and of those that are new.
 
         A fingerprint that occurs twice in the batch counts as held the second time.
         """
@@ -82,23 +79,23 @@ class Recent:
         return held, fresh
 
     def _rotate_when_full(self) -> None:
-        # Only between batches, never inside one: a batch then cannot forget what it has just added.
+        # Between batches only, so that a batch cannot forget what it has just added.
         if len(self._young) >= self._generation:
             self._old = self._young
             self._young = set()
 
 
 class Classified(NamedTuple):
-    """Positions in the batch that was asked about; every position is in exactly one of the lists, in order."""
+    """Positions in the batch; every position is in exactly one of the lists, in order."""
 
-    seen: list[int]  # entered before: at most a reference to count
-    new: list[int]  # never met: insert without asking
-    unsure: list[int]  # perhaps: insert unless it is there
+    seen: list[int]  # entered before: only references to count
+    new: list[int]  # not seen before: insert
+    unsure: list[int]  # possibly seen: insert unless it is there
 
 
 @dataclass(frozen=True, slots=True)
 class SeenStatistics:
-    """A snapshot. The first three count answers since the start, one for each link."""
+    """A snapshot. The first three count links since the start."""
 
     seen: int
     new: int
@@ -109,21 +106,21 @@ class SeenStatistics:
 
 
 class SeenTest:
-    """Sorts links into seen, new, and to be asked of the store. Does no IO.
+    """Classifies links as seen, new, or to be checked by the store. Does no IO.
 
     The contract with the store, by which no URL is lost:
 
-      * what `sort_out` calls new or ask goes into the store, in the order of the batches. From then on its
+      * what `classify` calls new or unsure goes into the store, in the order of the batches. From then on its
         fingerprint counts as seen: it is in the store or on its way there;
-      * a batch that cannot be committed ends the crawl. Links that were called seen meanwhile are found again after
-        the restart, because the pages of that batch are still due;
-      * after a restart nothing is called new until all the store's fingerprints came in through `warm` and
-        `warmed` was said. What is sorted out meanwhile is remembered as well, so it does not matter whether the
-        store's reader still meets it.
+      * a batch that cannot be committed ends the crawl. Links that were called seen in the meantime are found again
+        after the restart, because the pages of that batch are still due;
+      * after a restart nothing is called new until all fingerprints of the store were passed to `warm` and
+        `finish_warming` was called. What is classified in the meantime is remembered as well, so it does not matter
+        whether the store's reader still meets it.
     """
 
     def __init__(self, *, capacity: int, error_rate: float = 0.001, remember: int = 1_000_000) -> None:
-        """`capacity`: URLs expected in the crawl. `remember`: fingerprints in the exact memory, 80 bytes each."""
+        """`capacity`: URLs expected in the crawl. `remember`: fingerprints in the exact cache, 80 bytes each."""
         self._recent = Recent(remember)
         self._filter = Bloom(capacity, error_rate)
         self._seen = 0
@@ -131,7 +128,7 @@ class SeenTest:
         self._asked = 0
 
     def classify(self, fingerprints: Sequence[int]) -> Classified:
-        """Sort a batch of links. What is new or to be asked is called seen from now on, also within the batch."""
+        """Classify a batch of links. New and unsure ones are called seen from now on, also within the batch."""
         seen, fresh = self._recent.admit(fingerprints)
         new: list[int] = []
         ask: list[int] = []
@@ -144,20 +141,21 @@ class SeenTest:
         return Classified(seen, new, ask)
 
     def add_known(self, fingerprints: Sequence[int]) -> None:
-        """These are in the store, as we happen to know: seeds, or rows loaded for another reason."""
+        """Add fingerprints known to be in the store: seeds, or rows loaded for another reason."""
         self._filter.add_each(fingerprints)
         self._recent.update(fingerprints)
 
     def forget_recent(self) -> None:
-        """Drop the exact memory: the store is asked about everything that the filter does not know to be new."""
+        """Drop the exact cache: everything the filter does not know to be new is checked by the store."""
         self._recent.clear()
 
     def warm(self, fingerprints: Sequence[int]) -> None:
-        """A chunk of all that the store holds, in any order."""
+        """Add a chunk of all fingerprints in the store, in any order."""
         self._filter.update(fingerprints)
 
     def finish_warming(self) -> None:
-        """The store holds nothing that was not passed to `warm`, `learn` or `sort_out`. Also said of an empty store."""
+        """The store holds nothing that was not passed to `warm`, `add_known` or `classify`. Also called for an empty
+        store."""
         self._filter.declare_complete()
 
     def statistics(self) -> SeenStatistics:
@@ -173,10 +171,10 @@ class SeenTest:
 
 
 def fingerprints(urls: Sequence[str], key: int) -> list[Fingerprint]:
-    """The fingerprints of these URLs, in their order: signed 64-bit integers, as SQL knows them.
+    """The fingerprints of these URLs, in order: signed 64-bit integers, as SQL has them.
 
-    `key` is the crawl's secret, 0 to 2**64 - 1. The URLs are in the form whose identity counts: canonical, or
-    minimised where the crawl is so configured.
+    `key` is the crawl's secret, 0 to 2**64 - 1. The URLs are in the form that is their identity: canonical, or
+    minimised if the crawl is configured so.
     """
     # Unpacking all digests at once is cheaper than making each unsigned result signed.
     digests = b"".join(map(xxh3_64_digest, map(str.encode, urls), repeat(key)))

@@ -109,7 +109,7 @@ class Policy:
     on_loopback: bool
     max_body_bytes: int
     request_timeout: float
-    max_requests: float  # a second
+    max_requests: float  # per second
 
 
 @dataclass(frozen=True, slots=True)

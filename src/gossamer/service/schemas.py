@@ -31,10 +31,10 @@ _MESSAGES: Final[Mapping[str, str]] = {
     "greater_than_equal": "must be at least {ge:g}",
     "less_than_equal": "must be at most {le:g}",
     "literal_error": "must be {expected}",
-    "too_short": "must have at least {min_length} items",
-    "too_long": "must have at most {max_length} items",
-    "string_too_short": "must have at least {min_length} characters",
-    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "length must be at least {min_length}",
+    "too_long": "length must be at most {max_length}",
+    "string_too_short": "length must be at least {min_length}",
+    "string_too_long": "length must be at most {max_length}",
 }
 
 

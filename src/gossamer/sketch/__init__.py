@@ -1,5 +1,5 @@
-"""Small approximate data structures that more than one stage needs.
+"""Small approximate data structures that more than one stage uses.
 
-No stage and no step of a URL's path: only structures, without IO, clock or knowledge of crawling. Any stage may
-import this package; it imports nothing of ours.
+Not a stage: data structures only, without IO, clock or knowledge of crawling. Any stage may import this package; it
+imports nothing outside `native`.
 """

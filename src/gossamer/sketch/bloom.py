@@ -1,9 +1,9 @@
-"""A Bloom filter that grows: "surely new" or "perhaps known", at a stated error rate. Hot: `bench_seen.py`.
+"""A Bloom filter that grows: "surely new" or "possibly known", at a given error rate. Hot: `bench_seen.py`.
 
-One filter has to know in advance how many keys will come, and a crawl does not. So this is a chain of filters
-(a scalable Bloom filter): when one has taken the keys it was made for, a larger one follows it. The chain's chance
-of a false "perhaps" is at most the sum over its filters, so each gets a share of the stated rate, and the shares
-sum up to it however many filters there are.
+A Bloom filter has to know in advance how many keys will be added, and a crawl does not. So this is a chain of filters
+(a scalable Bloom filter): when one has taken the keys it was made for, a larger one follows it. The error rate of the
+chain is at most the sum over its filters, so each filter gets a share, and the shares add up to the given rate however
+many filters there are.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from rbloom import Bloom as _Filter
 
 _GROWTH = 2  # each filter holds this many times the keys of the one before it
 _TIGHTENING = 0.5  # and makes this fraction of its errors: 1/2 + 1/4 + 1/8 + … is the whole
-_RESERVE = 0.9  # measured: a filter of rbloom errs up to a twentieth more often than it was asked to
+_RESERVE = 0.9  # measured: filters of rbloom exceed their error rate by up to 5 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,15 @@ class BloomStatistics:
 
 
 class Bloom:
-    """A set of 64-bit integers that never forgets one and may imagine some.
+    """A set of 64-bit integers without false negatives.
 
     Invariants:
       * a key that was added is never called surely new;
-      * once `ready`, a key that was not added is called surely new, but for a fraction of at most `error_rate`;
-      * until `ready` no key is called surely new: the filter has not yet seen all that came before it.
+      * once `ready`, a key that was not added is called surely new, except for a fraction of at most `error_rate`;
+      * until `ready` no key is called surely new: not all existing keys have been added yet.
 
-    Keys must already be evenly spread (fingerprints, digests): the filter takes Python's `hash` of them, which
-    for an int is almost the int itself, and that is more than twice as fast as calling a hash function of our own.
+    Keys must already be evenly distributed (fingerprints, digests): the filter uses Python's `hash`, which for an int
+    is almost the int itself, and that is more than twice as fast as calling a hash function of our own.
     """
 
     def __init__(self, capacity: int, error_rate: float, *, ready: bool = False) -> None:
@@ -58,21 +58,21 @@ class Bloom:
 
     @property
     def ready(self) -> bool:
-        """Whether it may be believed when it says "surely new"."""
+        """Whether "surely new" can be relied on."""
         return self._ready
 
     def declare_complete(self) -> None:
-        """Every key that exists anywhere has been added: from now on an absence means something."""
+        """All existing keys have been added: from now on an absent key is new."""
         self._ready = True
 
     def __contains__(self, key: int) -> bool:
-        """False: the key is surely new. True: perhaps known, ask elsewhere."""
+        """False: the key is surely new. True: possibly known, check elsewhere."""
         if not self._ready or key in self._newest:
             return True
         return bool(self._full) and any(key in older for older in self._full)
 
     def add(self, key: int) -> None:
-        """Remember a key. One that is there already (or seems to be) takes up no room."""
+        """Add a key. One that is there already (or seems to be) takes no space."""
         if key in self._newest or (self._full and any(key in older for older in self._full)):
             return
         self._newest.add(key)
@@ -82,14 +82,14 @@ class Bloom:
             self._grow()
 
     def add_each(self, keys: Iterable[int]) -> list[bool]:
-        """Remember all the keys, and say of each whether it was surely new just before."""
+        """Add all keys, and return for each whether it was surely new."""
         ready = self._ready
         newest, full = self._newest, self._full
         verdicts: list[bool] = []
-        told = verdicts.append
+        append = verdicts.append
         for key in keys:
             if key in newest or (full and any(key in older for older in full)):
-                told(False)
+                append(False)
                 continue
             newest.add(key)
             self._keys += 1
@@ -97,13 +97,13 @@ class Bloom:
             if self._room == 0:
                 self._grow()
                 newest, full = self._newest, self._full
-            told(ready)
+            append(ready)
         return verdicts
 
     def update(self, keys: Sequence[int]) -> None:
-        """Remember many distinct keys at the speed of the native filter, as when warming up.
+        """Add many distinct keys at the speed of the native filter, as when warming up.
 
-        Repetitions are counted as keys, so that a chunk given twice makes the filter grow early.
+        Repeated keys are counted again, so a chunk added twice makes the filter grow early.
         """
         waiting = iter(keys)
         left = len(keys)

@@ -1,7 +1,7 @@
-"""Hot: how long something took, counted in classes that double (benchmarks/bench_crawl.py).
+"""Hot: histogram of durations in classes that double (benchmarks/bench_crawl.py).
 
-A plain list of counts: to note one costs a tenth of a microsecond, and nothing is kept of the single ones. From the
-counts quantiles are known to a factor of two, better in between by interpolation, as Prometheus does it.
+A plain list of counts: adding one costs a tenth of a microsecond, and single values are not kept. Quantiles are known
+to a factor of two, and better by interpolation, as in Prometheus.
 """
 
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ _CLASSES: Final = 64
 
 
 class Spread(NamedTuple):
-    """A snapshot. Class n counts what took more than 2**(n-1) and at most 2**n microseconds."""
+    """A snapshot. Class n counts durations of more than 2**(n-1) and at most 2**n microseconds."""
 
     counts: tuple[int, ...] = (0,) * _CLASSES
     total: int = 0  # microseconds
@@ -24,8 +24,8 @@ class Spread(NamedTuple):
         return self.total / 1e6
 
     def up_to(self, first: int, last: int) -> list[tuple[float, int]]:
-        """(seconds, how many took at most so long) for the bounds of these classes: what is in a class before the
-        first is in it, what is in one behind the last is in none."""
+        """(seconds, number that took at most this long) for the bounds of these classes, cumulative like Prometheus
+        buckets: earlier classes are included, later ones are not."""
         found = []
         number = sum(self.counts[:first])
         for which in range(first, last + 1):
@@ -35,10 +35,9 @@ class Spread(NamedTuple):
 
 
 class Durations:
-    """Counts durations. Belongs to one thread; another may read.
+    """Counts durations. Owned by one thread; others may read.
 
-    Whoever is in a hurry, and sure of its clock, does what `note` does to `counts` by itself: its last place holds the
-    sum.
+    Hot callers may update `counts` themselves, as `note` does; its last element is the sum.
     """
 
     __slots__ = ("counts",)
@@ -47,7 +46,7 @@ class Durations:
         self.counts = [0] * (_CLASSES + 1)
 
     def note(self, microseconds: int) -> None:
-        """One more. Of what cannot be (a clock that was set back) it is only known that it happened."""
+        """Add one. A negative duration (the clock was set back) counts as 0."""
         if microseconds <= 0:
             microseconds = 0
         self.counts[(microseconds - 1).bit_length()] += 1

@@ -1,10 +1,10 @@
-"""Signatures of texts that differ little where the texts do. Hot: benchmarks/bench_neardup.py.
+"""MinHash signatures: similar texts have similar signatures. Hot: benchmarks/bench_neardup.py.
 
-A text is the set of its shingles: the `SHINGLE` characters that begin at each of its words, to the end of the line at
-most: so lines in another order, as of a menu, are the same text. Each shingle is hashed into one of 64 bins, and the
-smallest hash of each bin is kept (MinHash with one permutation): two texts agree in a bin about as often as their sets
-overlap, |A and B| / |A or B|. Eight bits of each smallest hash are enough, so a signature is 64 bytes, and the distance
-of two is the number of bytes in which they differ.
+A text is the set of its shingles: the `SHINGLE` characters that begin at each word, up to the end of the line; so the
+order of lines, as in a menu, does not matter. Each shingle is hashed into one of 64 bins, and the smallest hash of each
+bin is kept (one-permutation MinHash): two texts agree in a bin about as often as their sets overlap, |A and B| / |A or
+B|. Eight bits of each smallest hash are enough, so a signature is 64 bytes, and the distance of two is the number of
+bytes in which they differ.
 
 Why not simhash, and why these numbers: ADR 13.
 """
@@ -18,24 +18,24 @@ BINS: Final = 64
 """Bytes of a signature."""
 
 SHINGLE: Final = 12
-"""Characters of a shingle: two or three words of English, a clause of a language that is written without blanks."""
+"""Characters of a shingle: two or three English words, a clause in a language written without spaces."""
 
 MIN_BINS: Final = 24
-"""A text whose shingles fill fewer bins has no signature: in thirty words, one is too much of the whole."""
+"""A text whose shingles fill fewer bins has no signature: with thirty words, a single one is too large a part."""
 
 MAX_CHARACTERS: Final = 1 << 18
-"""Of longer texts, so much is signed: two that agree so far and differ then are rare, and time is not."""
+"""Only this much of a text is hashed: longer texts that differ only after it are rare."""
 
 
-_LINE_END: Final = " " * (SHINGLE - 1)  # no shingle that begins before it sees what comes next
+_LINE_END: Final = " " * (SHINGLE - 1)  # separates shingles of one line from the next
 _FIRST, _SECOND, _FINISH = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93  # odd and otherwise arbitrary
 _MASK: Final = (1 << 64) - 1
 
 
 def signature(text: str) -> bytes | None:
-    """The signature of a text, 64 bytes, or None if there is too little of it to tell.
+    """The signature of a text, 64 bytes, or None if the text is too short.
 
-    Depends on nothing but the characters: not on the process, the machine or the version of Python.
+    Depends only on the characters, not on the process, the machine or the version of Python.
     """
     if kernels is not None:
         return kernels.signature(text, MAX_CHARACTERS, MIN_BINS)
@@ -43,7 +43,7 @@ def signature(text: str) -> bytes | None:
 
 
 def signature_in_python(text: str, most: int, least: int) -> bytes | None:
-    """The signature of the first `most` characters, if they fill `least` bins. What the one in C is compared with."""
+    """The signature of the first `most` characters, if they fill `least` bins. The reference for the C version."""
     coded = (" " + text[:most].replace("\n", _LINE_END)).encode("utf-16-le", "surrogatepass")
     units = struct.unpack(f"<{len(coded) // 2}H", coded)
     raw = bytes((unit ^ unit >> 8) & 0xFF for unit in units) + b" " * SHINGLE  # eight bits of each are enough
@@ -56,7 +56,7 @@ def signature_in_python(text: str, most: int, least: int) -> bytes | None:
             shingles += 1
             first, second = int.from_bytes(raw[at : at + 8], "little"), int.from_bytes(raw[at + 8 : at + 12], "little")
             hashed = (first * _FIRST + second * _SECOND) & _MASK
-            # A sum of products is too regular by itself: neighbouring texts would have neighbouring hashes.
+            # A sum of products alone is too regular: similar texts would have similar hashes.
             hashed = (hashed ^ hashed >> 32) * _FINISH & _MASK
             number = hashed >> 58
             if hashed < smallest.get(number, _MASK):
@@ -69,6 +69,6 @@ def signature_in_python(text: str, most: int, least: int) -> bytes | None:
 
 
 def distance(one: bytes, other: bytes) -> int:
-    """In how many bytes two signatures differ: 0 to 64."""
+    """The number of bytes in which two signatures differ: 0 to 64."""
     apart = int.from_bytes(one, "little") ^ int.from_bytes(other, "little")
     return BINS - apart.to_bytes(BINS, "little").count(0)

@@ -1,7 +1,7 @@
-"""Within a worker: what it finds for others goes out, what they find for it comes in, and the hub is told how it does.
+"""Within a worker: sends the outbox to the owners, receives URLs from other workers, and reports the worker's activity.
 
-A lot of URLs at a time is under way to each owner. The owner answers when they are on record; only then do they leave
-the outbox. An owner that has died and come back is sent again what it did not answer for.
+At most one batch of URLs is in transit to each owner. The owner acknowledges it when it is committed; only then do the
+URLs leave the outbox. An owner that was restarted is sent again what it has not acknowledged.
 """
 
 import asyncio
@@ -15,30 +15,30 @@ from gossamer.model.partition import OutboxUrl, WorkerShare
 from gossamer.workers.hub import ACKNOWLEDGED, QUOTA, STATE, URLS, Activity
 
 LOT = 1000
-"""URLs that are under way to one owner at most."""
+"""Maximum number of URLs in transit to one owner."""
 LOOK_SECONDS = 0.05
 
 
 class OutboxExchange:
-    """Lives on the worker's event loop."""
+    """Owned by the worker's event loop."""
 
     def __init__(self, crawl: Crawl, part: WorkerShare, link: Link) -> None:
         self._crawl = crawl
         self._link = link
         self._others = [number for number in range(part.total) if number != part.number]
-        self._sent = dict.fromkeys(self._others, 0)  # by owner: the last number that went out, answered for or not
-        self._in_transit: dict[int, int] = {}  # the same while there is no answer
-        self._reading: set[int] = set()  # owners for whom the outbox is being read
-        self._more: set[int] = set()  # and who may have more in it than was seen
-        self._receiving = 0  # lots that are not on record yet
+        self._sent = dict.fromkeys(self._others, 0)  # by owner: the last id sent
+        self._in_transit: dict[int, int] = {}  # by owner: the last id not yet acknowledged
+        self._reading: set[int] = set()  # owners for which the outbox is being read
+        self._more: set[int] = set()  # owners that may have more in the outbox
+        self._receiving = 0  # batches not committed yet
         self._reported: tuple[Activity, int] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         crawl.store.on_outboxed = self.send_all
 
-    # --- out -----------------------------------------------------------------------------------------
+    # --- sending -------------------------------------------------------------------------------------
 
     def send_all(self) -> None:
-        """There may be something for everybody."""
+        """There may be URLs for every owner."""
         for owner in self._others:
             self._send(owner)
 
@@ -63,7 +63,7 @@ class OutboxExchange:
             self._send(owner)
 
     def on_acknowledged(self, owner: int, last: int) -> None:
-        """An owner has everything up to this number on record."""
+        """An owner has committed everything up to this id."""
         self._crawl.store.batch.delivered[owner] = last
         self._crawl.store.nudge()
         if self._in_transit.get(owner) == last:
@@ -71,17 +71,17 @@ class OutboxExchange:
             self._send(owner)
 
     def on_worker_restarted(self, owner: int) -> None:
-        """An owner was started anew: what it has not answered for may be lost."""
+        """An owner was restarted: what it has not acknowledged may be lost."""
         self._in_transit.pop(owner, None)
         self._sent[owner] = 0
         self._send(owner)
 
-    # --- in ------------------------------------------------------------------------------------------
+    # --- receiving -----------------------------------------------------------------------------------
 
     def receive(self, sender: int, lot: list[OutboxUrl]) -> None:
-        """What another worker has found for us."""
+        """Admit URLs that another worker found for us."""
         self._receiving += 1
-        self._report(Activity.WORKING)  # before the answer: whoever hears that all rest must not miss this
+        self._report(Activity.WORKING)  # before the acknowledgement, or the hub could think that all workers rest
         self._spawn(self._admit(sender, lot))
 
     async def _admit(self, sender: int, lot: list[OutboxUrl]) -> None:
@@ -97,10 +97,10 @@ class OutboxExchange:
             self._receiving -= 1
         self._link.send(ACKNOWLEDGED, sender, lot[-1].id)
 
-    # --- how it does -----------------------------------------------------------------------------------
+    # --- activity --------------------------------------------------------------------------------------
 
     def set_page_limit(self, pages: int | None) -> None:
-        """So many pages may be stored, none of those taken back that are under way already."""
+        """Limit the stored pages; pages already in progress are kept."""
         engine = self._crawl.engine
         if pages is not None:
             pages = max(pages, engine.pages + engine.in_flight + len(engine.documents))
@@ -110,14 +110,14 @@ class OutboxExchange:
         engine.pump()
 
     async def report_activity(self) -> None:
-        """Tell the hub whenever we have nothing left to do, or something again."""
+        """Report to the hub whenever the activity changes."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            doing = self._activity()
-            if doing is Activity.RESTING and await self._crawl.reads.ask(self._crawl.loader.any_outgoing):
-                doing = Activity.WORKING
+            activity = self._activity()
+            if activity is Activity.RESTING and await self._crawl.reads.ask(self._crawl.loader.any_outgoing):
+                activity = Activity.WORKING
                 self.send_all()
-            self._report(doing if doing is self._activity() else Activity.WORKING)
+            self._report(activity if activity is self._activity() else Activity.WORKING)
 
     def _activity(self) -> Activity:
         crawl, engine = self._crawl, self._crawl.engine

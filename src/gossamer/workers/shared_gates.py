@@ -1,8 +1,8 @@
-"""Addresses that several workers contact: a table in memory that all of them see.
+"""Address gates shared by all workers: a table in shared memory.
 
-One request at a time per address, and its rest after it, hold for a crawl, not for a worker. Each worker asks its own
-frontier first; this table settles what is between workers. A worker that dies lets go of its locks by dying (the kernel
-sees to it), and of its addresses through the supervisor.
+One request at a time per address, and the delay after it, hold for the whole crawl, not for one worker. Each worker
+consults its own frontier first; this table decides between workers. A worker that dies releases its locks (the kernel
+does that), and its addresses are released by the supervisor.
 """
 
 import fcntl
@@ -18,30 +18,30 @@ from gossamer.model.units import Instant, Seconds
 BUCKETS = 8192
 SLOTS = 8  # in a bucket
 LEASE = Seconds(900.0)
-"""So long a worker may hold an address. No contact takes as long; it is for what nobody lets go of."""
+"""How long a worker may hold an address. No contact takes as long; it is for addresses that were never released."""
 ASK_AGAIN = Seconds(0.1)
-_SLOT = struct.Struct("<QdQd")  # the address, when it has rested, who is there (0: nobody) and until when at most
+_SLOT = struct.Struct("<QdQd")  # address, end of its rest, holder (0: none), end of the lease
 _BUCKET_BYTES = SLOTS * _SLOT.size
 
 
 def make_table() -> int:
-    """A new table: a descriptor to be handed to the workers."""
+    """Create a table: a file descriptor to be passed to the workers."""
     table = os.memfd_create("gossamer-gates")
     os.ftruncate(table, BUCKETS * _BUCKET_BYTES)
     return table
 
 
 class SharedGates:
-    """The table as one worker sees it (`frontier.ports.OtherWorkers`); number 0 is the supervisor."""
+    """The table as seen by one worker (`frontier.address_gate.OtherWorkers`); number 0 is the supervisor."""
 
     def __init__(self, table: int, worker: int) -> None:
         self._table = table
         self._worker = worker
         self._memory = mmap.mmap(table, BUCKETS * _BUCKET_BYTES)
-        self._held: dict[str, int] = {}  # address -> where its slot is
+        self._held: dict[str, int] = {}  # address -> position of its slot
 
     def acquire(self, address: str, now: Instant) -> Instant | None:
-        """Ask for an address. None: it is ours until `leave`. Otherwise it is busy or at rest: when to ask again."""
+        """Acquire an address. None: it is ours until `release`. Otherwise it is busy or resting: when to try again."""
         key = _key(address)
         bucket = key % BUCKETS * _BUCKET_BYTES
         with self._locked(bucket):
@@ -56,7 +56,7 @@ class SharedGates:
         return None
 
     def release(self, address: str, until: Instant) -> None:
-        """Ours no longer; nobody is to contact it before then."""
+        """Release an address; it must not be contacted before `until`."""
         at = self._held.pop(address, None)
         if at is None:
             return
@@ -65,7 +65,7 @@ class SharedGates:
             _SLOT.pack_into(self._memory, at, key, max(rested, until), 0, 0.0)
 
     def close_until(self, address: str, until: Instant, now: Instant) -> None:
-        """Nobody is to contact an address before then: what a worker knows of it from before it was started."""
+        """An address must not be contacted before `until`: for contacts made before the worker was started."""
         key = _key(address)
         bucket = key % BUCKETS * _BUCKET_BYTES
         with self._locked(bucket):
@@ -74,8 +74,8 @@ class SharedGates:
             _SLOT.pack_into(self._memory, at, known, max(rested, until), holder, lease)
 
     def release_worker(self, worker: int, rested: Callable[[Instant], Instant]) -> int:
-        """A worker is dead: nobody holds its addresses any more, and each of them rests, as long as is said of a
-        contact that began then. Returns how many."""
+        """A worker is dead: release its addresses; `rested` gives the end of the rest for a contact that began at a
+        given time. Returns how many."""
         found = 0
         for bucket in range(0, BUCKETS * _BUCKET_BYTES, _BUCKET_BYTES):
             if not any(self._memory[bucket : bucket + _BUCKET_BYTES]):
@@ -93,8 +93,8 @@ class SharedGates:
         self._memory.close()
 
     def _slot_for(self, bucket: int, key: int, now: Instant) -> int:
-        """The slot of an address, or one that says nothing any more. Where all are in use it is another's: the address
-        has to wait until that one is done."""
+        """The slot of an address, or an unused one. If all are in use it is that of another address, which has to be
+        released first."""
         unused = None
         for at in range(bucket, bucket + _BUCKET_BYTES, _SLOT.size):
             known, rested, holder, lease = _SLOT.unpack_from(self._memory, at)
@@ -117,5 +117,5 @@ class SharedGates:
 
 
 def _key(address: str) -> int:
-    """Never 0, which is an empty slot's."""
+    """Never 0, which marks an empty slot."""
     return int.from_bytes(hashlib.blake2b(address.encode(), digest_size=8).digest(), "little") or 1

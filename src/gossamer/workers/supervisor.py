@@ -1,7 +1,8 @@
-"""Starts the workers of a crawl, starts those again that die, and ends them together."""
+"""Starts the workers of a crawl, restarts those that die, and ends them together."""
 
 import asyncio
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -32,14 +33,14 @@ from gossamer.workers.hub import BEGIN, RULES, Begin, Hub, WorkerState, merge_sn
 from gossamer.workers.shared_gates import SharedGates, make_table
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds before a worker that died is started again; they double, until it has lived for a while."""
+"""Seconds before a worker that died is restarted; doubled each time until it has run for `LIVES` seconds."""
 MAX_RESTARTS = 8
-"""One after the other. A worker that dies so often will not live."""
+"""In a row. A worker that dies this often is given up."""
 LIVES = 60.0
-"""Seconds after which a worker counts as living."""
+"""Seconds after which a worker counts as running."""
 LOOK_SECONDS = 0.25
 PATIENCE = GRACE_SECONDS + 22.0
-"""Seconds for a worker to end after it was told to; its last commit may take a while."""
+"""Seconds for a worker to end after a stop; its last commit may take a while."""
 
 
 def run_workers(
@@ -50,21 +51,21 @@ def run_workers(
     display: Display,
     reread: Callable[[], Config] | None = None,
 ) -> tuple[int, Snapshot]:
-    """Run a crawl by several workers to its end, as `crawl.run.signals.run_crawl` runs one by a single process."""
+    """Run a crawl with several workers to its end, as `crawl.run.signals.run_crawl` does with a single process."""
     if config.workers > PARTITIONS:
         raise UsageError(f"--workers: at most {PARTITIONS}, not {config.workers}")
     if config.store == MEMORY:
         raise UsageError(f"--store: {MEMORY} is for one process, not for {config.workers}")
     directory = CrawlDirectory(Path(config.dir), archive=False)
     try:
-        settle_layout(directory.path, config.workers, shape_of(config))
-        return uvloop.run(Supervisor(config, list(seeds), add_seeds, display, reread, directory).run())
+        key = settle_layout(directory.path, config.workers, shape_of(config), secrets.randbits(63))
+        return uvloop.run(Supervisor(config, list(seeds), add_seeds, display, reread, directory, key).run())
     finally:
         directory.close()
 
 
 class Supervisor:
-    """Owns the processes. What they crawl is theirs."""
+    """Owns the worker processes. What they crawl is theirs."""
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class Supervisor:
         display: Display,
         reread: Callable[[], Config] | None,
         directory: CrawlDirectory,
+        fingerprint_key: int | None,
     ) -> None:
         self._config = config
         self._seeds = seeds
@@ -81,6 +83,7 @@ class Supervisor:
         self._display = display
         self._reread = reread
         self._directory = directory
+        self._fingerprint_key = fingerprint_key
         self._clock: Clock = SteadyClock()
         self._cpu_before = cpu_seconds()
         self._table = make_table()
@@ -99,7 +102,7 @@ class Supervisor:
         self._interrupted = 0
 
     async def run(self) -> tuple[int, Snapshot]:
-        """Until every worker has ended. Raises the error that one of them could not go on for."""
+        """Run until every worker has ended. Raises the error that ended one of them."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._interrupt)
@@ -131,12 +134,12 @@ class Supervisor:
     # --- processes -----------------------------------------------------------------------------------
 
     async def _keep_alive(self, number: int) -> None:
-        """Keep one worker alive until it has ended on purpose."""
-        pause, deaths, seat = FIRST_PAUSE, 0, self._hub.workers[number]
-        while not seat.ended and self._error is None:
+        """Restart one worker until it has ended on purpose."""
+        pause, deaths, worker = FIRST_PAUSE, 0, self._hub.workers[number]
+        while not worker.ended and self._error is None:
             began = self._clock.monotonic()
             code = await self._run_worker(number)
-            if seat.ended or self._error is not None or self._stopping:
+            if worker.ended or self._error is not None or self._stopping:
                 return
             lived = self._clock.monotonic() - began
             if lived >= LIVES:
@@ -152,13 +155,13 @@ class Supervisor:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _run_worker(self, number: int) -> int:
-        """One life of a worker. Returns the status it ended with."""
+        """Run one worker process. Returns its exit status."""
         ours, theirs = socket.socketpair()
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "gossamer.workers.worker", str(theirs.fileno()), str(self._table)),
             pass_fds=(theirs.fileno(), self._table),
             stdin=asyncio.subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for us; we tell them
+            start_new_session=True,  # Ctrl-C goes to the supervisor, which stops them
         )
         theirs.close()
         self._processes[number] = process
@@ -166,7 +169,13 @@ class Supervisor:
         self._log.event("worker.started", worker=number + 1, process=process.pid)
         link.send(
             BEGIN,
-            Begin(self._config_of(number), self._seeds, WorkerShare(number, self._config.workers), self._add_seeds),
+            Begin(
+                self._config_of(number),
+                self._seeds,
+                WorkerShare(number, self._config.workers),
+                self._add_seeds,
+                self._fingerprint_key,
+            ),
         )
         self._hub.on_started(number, link)
         if self._stopping:
@@ -180,7 +189,7 @@ class Supervisor:
             del self._processes[number]
 
     def _config_of(self, number: int) -> Config:
-        """The configuration as one worker has it: its own directory, and its share of what is for the whole crawl."""
+        """The configuration of one worker: its own directory, and its part of limits for the merged crawl."""
         config, recrawl = self._config, self._config.recrawl
         if recrawl.budget is not None:
             recrawl = msgspec.structs.replace(recrawl, budget=recrawl.budget / config.workers)
@@ -188,7 +197,7 @@ class Supervisor:
         return msgspec.structs.replace(config, dir=own, workers=1, max_pages=None, recrawl=recrawl, seeds=None)
 
     def _rested_at(self, began: Instant) -> Instant:
-        """When an address has rested from a contact that began then and was cut off."""
+        """When an address has rested from a contact that began then and was interrupted."""
         policy, now = politeness_for(self._config), self._clock.now()
         return after_unknown_outcome(policy, started=began, now=now, last_took=Seconds(0.0), crawl_delay=None)
 
@@ -210,7 +219,7 @@ class Supervisor:
         self._hub.stop()
 
     def _kill_all(self) -> None:
-        """What has not ended by now will not. Nothing that was committed is lost."""
+        """Kill workers that have not ended. Nothing committed is lost."""
         for number, process in self._processes.items():
             self._log.event("worker.killed", worker=number + 1, process=process.pid)
             process.kill()
@@ -218,16 +227,16 @@ class Supervisor:
     # --- what is seen of it ----------------------------------------------------------------------------
 
     def _reload_config(self) -> None:
-        """SIGHUP. A configuration that cannot be used changes nothing; the log says why."""
+        """SIGHUP. An invalid configuration changes nothing; the log says why."""
         assert self._reread is not None
         try:
             self._config = self._reread()
         except UsageError as error:
             self._log.event("rules.refused", error=str(error))
             return
-        for number, seat in enumerate(self._hub.workers):
-            if seat.link is not None:
-                seat.link.send(RULES, self._config_of(number))
+        for number, worker in enumerate(self._hub.workers):
+            if worker.link is not None:
+                worker.link.send(RULES, self._config_of(number))
 
     async def _update_display(self) -> None:
         while True:
@@ -235,12 +244,12 @@ class Supervisor:
             self._display.update(self._snapshot())
 
     def _snapshot(self) -> Snapshot:
-        known = [seat.snapshot for seat in self._hub.workers if seat.snapshot is not None]
+        known = [worker.snapshot for worker in self._hub.workers if worker.snapshot is not None]
         if not known:
             return Snapshot(at=self._clock.now())
-        whole = merge_snapshots(known, finished=self._hub.finished and self._error is None)
+        merged = merge_snapshots(known, finished=self._hub.finished and self._error is None)
         return replace(
-            whole,
-            cpu_seconds=whole.cpu_seconds + cpu_seconds() - self._cpu_before,
-            max_rss_bytes=whole.max_rss_bytes + max_rss_bytes(),
+            merged,
+            cpu_seconds=merged.cpu_seconds + cpu_seconds() - self._cpu_before,
+            max_rss_bytes=merged.max_rss_bytes + max_rss_bytes(),
         )

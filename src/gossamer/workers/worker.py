@@ -1,7 +1,7 @@
-"""One worker: a process that crawls its part, as long as its supervisor is there.
+"""A worker: a process that crawls its share, as long as its supervisor is running.
 
-Started as `python -m gossamer.workers.worker LINK GATES`, with the descriptors of its end of the link and of the table
-of addresses. Everything else it is told.
+Started as `python -m gossamer.workers.worker LINK GATES`, with the file descriptors of its end of the link and of the
+table of addresses. Everything else comes over the link.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from gossamer.workers.shared_gates import SharedGates
 
 
 class SnapshotSender:
-    """Shows what happens to the supervisor."""
+    """A display that sends snapshots to the supervisor."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -52,7 +52,7 @@ class SnapshotSender:
 
 
 class Worker:
-    """A part that is open, and what the supervisor tells it."""
+    """An open share, and the messages of the supervisor."""
 
     def __init__(self, opened: Session, begin: Begin, link: Link) -> None:
         self._opened = opened
@@ -61,7 +61,7 @@ class Worker:
         self._go = asyncio.Event()
 
     async def run(self) -> Snapshot:
-        """Crawl until told to stop. Returns the last moment, with everything committed."""
+        """Crawl until stopped. Returns the last snapshot, with everything committed."""
         engine = self._opened.crawl.engine
         engine.keep_open = True
         await self._go.wait()
@@ -79,7 +79,7 @@ class Worker:
         return self._opened.watch.snapshot()
 
     def on_message(self, what: str, *rest: Any) -> None:
-        """One message of the supervisor."""
+        """Handle a message of the supervisor."""
         exchange = self._exchange
         if what == URLS:
             exchange.receive(*rest)
@@ -111,15 +111,21 @@ class Worker:
 
 async def _work(end: socket.socket, table: int) -> int:
     link = await Link.connect(end)
-    heard = link.messages()
-    told = await anext(heard, None)
-    if told is None or told[0] != BEGIN:
+    messages = link.messages()
+    first = await anext(messages, None)
+    if first is None or first[0] != BEGIN:
         return 1
-    begin: Begin = told[1]
+    begin: Begin = first[1]
     gates = SharedGates(table, begin.part.number + 1)
     try:
         opening = session(
-            begin.config, begin.seeds, begin.add_seeds, SnapshotSender(link), may_be_empty=True, part=begin.part
+            begin.config,
+            begin.seeds,
+            begin.add_seeds,
+            SnapshotSender(link),
+            may_be_empty=True,
+            part=begin.part,
+            fingerprint_key=begin.fingerprint_key,
         )
         async with opening as opened:
             gc.freeze()
@@ -130,12 +136,12 @@ async def _work(end: socket.socket, table: int) -> int:
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
             link.send(OPEN, crawl.engine.pages)
             working = asyncio.create_task(worker.run())
-            hearing = asyncio.create_task(_hear(heard, worker))
-            await asyncio.wait([working, hearing], return_when=asyncio.FIRST_COMPLETED)
+            listening = asyncio.create_task(_dispatch(messages, worker))
+            await asyncio.wait([working, listening], return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
-                worker.stop()  # whoever started us is gone
+                worker.stop()  # the supervisor is gone
             last = await working
-            hearing.cancel()
+            listening.cancel()
     except GossamerError as error:
         link.send(FAILED, error)
         await link.drain()
@@ -145,14 +151,14 @@ async def _work(end: socket.socket, table: int) -> int:
     return 0
 
 
-async def _hear(heard: Any, worker: Worker) -> None:
-    async for message in heard:
+async def _dispatch(messages: Any, worker: Worker) -> None:
+    async for message in messages:
         worker.on_message(*message)
 
 
 def main() -> int:
     end, table = (int(text) for text in sys.argv[1:3])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the supervisor, who tells us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor handles it
     return uvloop.run(_work(socket.socket(fileno=end), table))
 
 

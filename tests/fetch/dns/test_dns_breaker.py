@@ -86,7 +86,7 @@ def test_one_failure_is_enough_when_nothing_was_answered_while_it_waited() -> No
 def test_it_opens_at_once_when_no_server_even_listens() -> None:
     breaker = working()
 
-    breaker.on_no_answer(host(1), at(0), at(0.1), nobody_there=True)
+    breaker.on_no_answer(host(1), at(0), at(0.1), unreachable=True)
 
     assert breaker.state is BreakerState.OPEN
 
@@ -198,7 +198,7 @@ def test_at_most_one_probe_is_out_and_memory_is_bounded_whatever_happens(events:
             breaker.on_probe_failure(at(now))
             out_since = None
         elif event != "fail":
-            breaker.on_no_answer(host(number), at(now - passed), at(now), nobody_there=event == "nobody")
+            breaker.on_no_answer(host(number), at(now - passed), at(now), unreachable=event == "nobody")
 
         assert len(breaker._recent) <= RULES.names
         assert (breaker.state is BreakerState.PROBING) == (out_since is not None)

@@ -202,7 +202,7 @@ def test_no_more_names_are_looked_up_at_a_time_than_may_be_and_the_others_come_b
     async def main() -> None:
         clock = VirtualClock()
         async with name_server(lambda _host, _kind: Reply(silent=True)) as server:
-            resolver = Resolver([server.address], clock, most_asked=3)
+            resolver = Resolver([server.address], clock, max_lookups=3)
             try:
                 waiting = [asyncio.create_task(resolver.resolve(HostKey(f"{n}.test"))) for n in range(3)]
                 await asyncio.sleep(0)

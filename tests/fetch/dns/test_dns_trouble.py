@@ -36,7 +36,7 @@ def resolver_at(
         chance=random.Random(3),
         domain_of=(lambda host: Domain(".".join(host.split(".")[-2:]))) if domain_of else None,
         breaker=BreakerRules(calm=Seconds(calm)),
-        setbacks=BackoffRules(jitter=0.0),
+        backoff=BackoffRules(jitter=0.0),
     )
 
 
@@ -237,7 +237,7 @@ def test_a_name_half_of_whose_answer_was_lost_while_the_resolver_was_sick_is_not
                 await asyncio.sleep(0)
             if sick:  # other names find out that nobody answers, and then that somebody does again
                 for name in ("a.test", "b.test"):
-                    resolver._breaker.on_no_answer(HostKey(name), clock.now(), clock.now(), nobody_there=True)
+                    resolver._breaker.on_no_answer(HostKey(name), clock.now(), clock.now(), unreachable=True)
                 clock.advance(Seconds(1.0))
                 resolver._breaker.on_answer(GOOD, clock.now())
             return await waiting, clock.now()

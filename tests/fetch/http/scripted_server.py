@@ -200,7 +200,7 @@ async def fetching(
         allow=allow,
         max_connections=max_connections,
         ca_file=ca_file,
-        usual=usual,
+        default=usual,
         room=room,
     )
     try:

@@ -49,10 +49,10 @@ def test_sites_beside_the_graph_are_found(tmp_path: Path) -> None:
         ("", "the first line must be the number of pages"),
         ("many\n", "the first line must be the number of pages"),
         ("2\n1\n", "ends after 1 of 2 pages"),
-        ("2\n1\nx\n", "line 3 is no list of page numbers"),
-        ("2\n1\n2\n", "line 3 links to a page that is not there"),
-        ("2\n1\n0\n1\n", "goes on after the last of 2 pages"),
-        ("2\n-1\n0\n", "line 2 links to a page that is not there"),
+        ("2\n1\nx\n", "line 3 is not a list of page numbers"),
+        ("2\n1\n2\n", "line 3 links to a page that does not exist"),
+        ("2\n1\n0\n1\n", "has more lines than 2 pages"),
+        ("2\n-1\n0\n", "line 2 links to a page that does not exist"),
     ],
 )
 def test_a_file_that_is_no_graph_is_refused_with_its_line(tmp_path: Path, text: str, complaint: str) -> None:

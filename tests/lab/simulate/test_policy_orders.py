@@ -111,7 +111,7 @@ def test_an_ordering_by_score_with_fractions_is_refused_by_name() -> None:
         def score(self, url: UrlFacts) -> float:
             return 1 / 3
 
-    with pytest.raises(UsageError, match=r"the ordering 'thirds' gave 0[.]3333"):
+    with pytest.raises(UsageError, match=r"the ordering 'thirds' returned 0[.]3333"):
         policy_of(Thirds)(setting_of(random_graph(1))).on_found(0, None)
 
 

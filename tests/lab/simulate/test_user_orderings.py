@@ -101,9 +101,9 @@ def test_the_example_of_the_documents_orders_a_crawl_as_its_formula_says(
 BROKEN = {
     "absent": ("no_such_module:Thing", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
     "falls": ("broken:no_such_name", "cannot be imported: AttributeError"),
-    "other": ("broken:Other", "is no subclass of gossamer.frontier.orderings.Ordering"),
-    "made": ("broken:made", "is no subclass of gossamer.frontier.orderings.Ordering"),
-    "needy": ("broken:Needy", "cannot be made: TypeError"),
+    "other": ("broken:Other", "is not a subclass of gossamer.frontier.orderings.Ordering"),
+    "made": ("broken:made", "is not a subclass of gossamer.frontier.orderings.Ordering"),
+    "needy": ("broken:Needy", "cannot be constructed: TypeError"),
     "nameless": ("broken:Nameless", "calls itself 'bfs'"),
 }
 BROKEN_CODE = """

@@ -55,7 +55,7 @@ def test_a_sitemap_tells_who_leads_to_it_and_is_judged_by_the_rules_for_sitemaps
     rules = replace(RULES, entry=EntryRules(excluded_extensions=frozenset({"b", ""})))
     story = build_story(form(), facts, rules, now=NOW, running=True)
 
-    assert "  listed      it is a sitemap, which the robots.txt of h.test, other.test names or leads to" in story_lines(
+    assert "  listed      it is a sitemap, which the robots.txt of h.test, other.test names or links to" in story_lines(
         story
     )
     assert any(line.startswith("  found       sitemap named by robots.txt, ") for line in story_lines(story))

@@ -82,9 +82,9 @@ def test_dates_and_reports_are_told_with_whether_they_are_used() -> None:
     )
 
     assert "Last-Modified of its host is used: 48 of 50 were right" in used
-    assert "on its host is used: 38 of 40 were right, and 80 % of the changes are reported" in used
+    assert "of its host are used: 38 of 40 were right, and 80 % of the changes are reported" in used
     assert "Last-Modified of its host is not used: 1 of 10 were right" in unused
-    assert "on its host is not used: 3 of 20 were right" in unused
+    assert "of its host are not used: 3 of 20 were right" in unused
     assert "Last-Modified" not in text_of(story_of())
 
 

@@ -61,7 +61,7 @@ def test_the_verdicts_are_those_of_the_rules_in_their_order() -> None:
 def test_the_first_rule_that_refuses_decides_what_happens_next() -> None:
     rules = replace(RULES, entry=EntryRules(exclude_patterns=(UrlPattern("*/a/*"),), max_depth=1))
 
-    assert story_of(FACTS, rules).next.why.startswith("when its turn comes it will be excluded: depth_limit")
+    assert story_of(FACTS, rules).next.why.startswith("it will be excluded when it is visited: depth_limit")
 
 
 def test_a_visit_keeps_the_limits_in_the_order_of_the_crawl() -> None:
@@ -81,17 +81,17 @@ def test_an_answer_that_has_run_out_decides_nothing() -> None:
 
     assert story.robots is not None
     assert (story.robots.allowed, story.robots.current, story.robots.age) == (False, False, 100_000.0)
-    assert story.next.why == "it is due: visited when its turn comes"
+    assert story.next.why == "it is due now"
 
 
 @pytest.mark.parametrize(
     ("status", "body", "meaning"),
     [
-        (404, "", "there is no file: everything is allowed"),
-        (301, "", "it was redirected too often, so it counts as absent"),
-        (200, "User-agent: other\nDisallow: /\n", "no group speaks to us"),
-        (200, "User-agent: *\nDisallow: /else\n", "no line speaks of it"),
-        (200, "User-agent: *\nAllow: /a\n", "this line decides"),
+        (404, "", "no file: everything is allowed"),
+        (301, "", "too many redirects: treated as absent"),
+        (200, "User-agent: other\nDisallow: /\n", "no group matches our user agent"),
+        (200, "User-agent: *\nDisallow: /else\n", "no rule matches"),
+        (200, "User-agent: *\nAllow: /a\n", "this rule matches"),
     ],
 )
 def test_what_allows_a_url_is_told(status: int, body: str, meaning: str) -> None:
@@ -106,7 +106,7 @@ def test_without_an_answer_robots_txt_says_nothing() -> None:
 
     assert story.robots is not None
     assert story.robots.allowed is None
-    assert story.next.why == "it is due: visited when its turn comes"
+    assert story.next.why == "it is due now"
 
 
 # --- waiting --------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_a_host_that_rests_delays_its_urls() -> None:
 
     assert story.politeness is not None
     assert (story.politeness.wait, story.politeness.gap, story.politeness.longer) == (0.5, 1.0, False)
-    assert (story.next.due_at, story.next.why) == (NOW + 0.5, "its host is left alone until then")
+    assert (story.next.due_at, story.next.why) == (NOW + 0.5, "its host is cooling down until then")
 
 
 @pytest.mark.parametrize("term", GapReason)
@@ -128,7 +128,7 @@ def test_the_term_that_decided_the_rest_is_told_as_it_was_recorded(term: GapReas
 
     assert story.politeness is not None
     assert (story.politeness.contact_at, story.politeness.reason) == (NOW + 9, term.value)
-    assert story.next.why == f"its host is left alone until then: {term.value}"
+    assert story.next.why == f"its host is cooling down until then: {term.value}"
 
 
 def test_a_rest_longer_than_the_gap_is_remarked_on() -> None:
@@ -165,7 +165,7 @@ def test_a_retry_says_which_try_it_is_and_after_what() -> None:
 def test_nothing_is_visited_while_the_crawl_is_at_rest() -> None:
     story = build_story(form(), FACTS, RULES, now=NOW, running=False)
 
-    assert story.next.why == "it is due: visited when its turn comes; the crawl is at rest"
+    assert story.next.why == "it is due now; the crawl is not running"
 
 
 @pytest.mark.parametrize("state", set(UrlState) - {UrlState.QUEUED})
@@ -290,7 +290,7 @@ def test_an_answer_before_the_last_failure_is_only_an_answer() -> None:
         (None, "the record was not read"),
         (RecordCheck("x.warc.gz at byte 100: cut"), "x.warc.gz at byte 100: cut"),
         (replace(GOOD, block_ok=False), "its digest is wrong"),
-        (replace(GOOD, block_ok=None), "it has no digest to be checked by"),
+        (replace(GOOD, block_ok=None), "it has no digest"),
         (replace(GOOD, payload_ok=False), "its payload's digest is wrong"),
         (replace(GOOD, target="http://h.test/else"), "there is a response record of http://h.test/else"),
         (replace(GOOD, kind="request"), f"there is a request record of {URL}"),
@@ -370,11 +370,11 @@ def test_a_url_of_a_paused_host_waits_for_the_host_to_be_resumed() -> None:
 def test_a_dropped_host_excludes_a_url_before_any_rule_does() -> None:
     rules = replace(RULES, ordered=HostOverride(dropped=True), entry=EntryRules(max_depth=1))
 
-    assert "will be excluded: host_dropped (" in story_of(FACTS, rules).next.why
-    assert "would enter, and be excluded when its turn comes: host_dropped" in story_of(NEVER_SEEN, rules).next.why
+    assert "will be excluded when it is visited: host_dropped (" in story_of(FACTS, rules).next.why
+    assert "would be queued, and excluded when it is visited: host_dropped" in story_of(NEVER_SEEN, rules).next.why
 
 
 def test_a_url_that_would_not_enter_is_told_by_the_rule_though_its_host_is_dropped() -> None:
     rules = replace(RULES, ordered=HostOverride(dropped=True), entry=EntryRules(max_depth=0))
 
-    assert story_of(NEVER_SEEN, rules).next.why.startswith("it would not enter: depth_limit")
+    assert story_of(NEVER_SEEN, rules).next.why.startswith("it would be excluded: depth_limit")

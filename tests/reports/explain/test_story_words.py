@@ -68,7 +68,7 @@ def test_a_count_that_was_given_up_says_so() -> None:
     queue = QueueFact(before=Bounded(12), of_class=Bounded(3_000), of_host=Bounded(10_000, True))
 
     assert part_of(replace(FACTS, queue=queue), "queue") == [
-        "12 before it; 3,000 of its class and more than 10,000 in all wait on its host"
+        "12 ahead of it; 3,000 of its class and more than 10,000 in total queued on its host"
     ]
 
 
@@ -78,7 +78,7 @@ def test_the_line_of_robots_txt_is_quoted_with_its_number_and_age() -> None:
     first, second = part_of(replace(FACTS, robots=fact), "robots.txt")
 
     assert first == "denied: line 2, Disallow: /a"
-    assert second.startswith("http://h.test/robots.txt answered 200 1:01:40 ago, kept until ")
+    assert second.startswith("http://h.test/robots.txt returned 200 1:01:40 ago, kept until ")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_the_line_of_robots_txt_is_quoted_with_its_number_and_age() -> None:
         (NOW - 10, "h.test (192.0.2.1) may be contacted, since 2023-11-14T22:13:10.000Z"),
         (
             NOW + 0.5,
-            "h.test (192.0.2.1) rests for 500 ms, until 2023-11-14T22:13:20.500Z: the reason is not recorded",
+            "h.test (192.0.2.1) is cooling down for 500 ms, until 2023-11-14T22:13:20.500Z: not recorded",
         ),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_rest_is_told_with_the_term_that_decided_it() -> None:
 
     first, second, third = part_of(replace(FACTS, host=host), "politeness")
 
-    assert first.endswith("rests for 8.0 s, until 2023-11-14T22:13:28.000Z: Retry-After")
+    assert first.endswith("is cooling down for 8.0 s, until 2023-11-14T22:13:28.000Z: Retry-After")
     assert second == "usual gap of 1.0 s: minimum delay; its last answer took 50 ms"
     assert third == "7 page requests to h.test"
 
@@ -123,13 +123,13 @@ def test_a_priority_by_classes_is_told_with_its_class() -> None:
     assumed, *_ = part_of(NEVER_SEEN, "priority")
 
     assert first == f"{QUEUED.priority:.4f} by mercator: class medium (1), depth 2"
-    assert assumed.endswith("depth 1, if a seed linked to it")
+    assert assumed.endswith("depth 1, assuming a link from a seed")
 
 
 def test_a_queue_in_another_order_is_told_last() -> None:
     lines = part_of(FACTS, "priority", "balance")
 
-    assert lines[-1] == "the queue stands by mercator until a crawl with this configuration begins"
+    assert lines[-1] == "the queue is sorted by mercator until a crawl starts with this configuration"
 
 
 def test_a_place_by_score_says_so() -> None:
@@ -138,7 +138,9 @@ def test_a_place_by_score_says_so() -> None:
 
     for queued, by in ((due, "by score"), (later, "for a date")):
         facts = replace(FACTS, url=queued, queue=queue, order="novelty")
-        assert part_of(facts, "queue", "novelty") == [f"2 before it {by}; 7 wait like it and 9 in all on its host"]
+        assert part_of(facts, "queue", "novelty") == [
+            f"2 ahead of it {by}; 7 queued like it and 9 in total on its host"
+        ]
 
 
 def test_text_from_the_web_cannot_write_to_the_terminal() -> None:
@@ -173,8 +175,8 @@ def test_what_is_to_be_known_about_a_document_is_told_with_it() -> None:
     told = part_of(replace(known(UrlState.STORED), visit=marked, long_links=long), "content")[2:]
 
     assert told == [
-        "truncated (length): it is longer than we read or unpack",
-        "unverified: nobody checked the certificate of the server",
+        "truncated (length): longer than the size limit",
+        "unverified: the certificate of the server was not checked",
         "3 characters could not be read in its encoding",
         "1 link nested deeper than 512 elements",
         f"a link of 4,000 bytes was too long: http://h.test/aaa (sha256:{'0' * 64})",
@@ -188,6 +190,6 @@ def test_what_was_ordered_for_its_host_is_a_part_of_its_own() -> None:
 
     lines = story_lines(story)
     at = lines.index("  ordered     its host is paused through the service")
-    assert lines[at + 1].strip() == "its host is left alone through the service for at least 7.5 s after each answer"
+    assert lines[at + 1].strip() == "its host is delayed through the service by at least 7.5 s after each response"
     assert story_object(story)["ordered"] == {"paused": True, "dropped": False, "delay": 7.5}
     assert part_of(FACTS, "ordered") == []

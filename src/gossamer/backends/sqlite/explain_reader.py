@@ -134,7 +134,7 @@ class SqliteUrlReader:
         return (), None
 
     def _way_back(self, url_id: int, found_on: int) -> WayBack:
-        """From a URL back to a seed, as far as it is on record here."""
+        """From a URL back to a seed, as far as it is on record in this store."""
         steps: list[Step] = []
         while found_on and len(steps) < MAX_STEPS:
             row = self._row("step", found_on)

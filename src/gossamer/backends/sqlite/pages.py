@@ -33,7 +33,7 @@ def page_rows(db: sqlite3.Connection, wanted: PageFilter, progress: Progress | N
 def page_window(
     db: sqlite3.Connection, wanted: PageFilter, *, after: int, contains: str | None = None, most: int = 100
 ) -> Window[PageRow]:
-    """Known pages after a row. Raises StoreFailed."""
+    """Known pages after an id. Raises StoreFailed."""
     host_id = None if wanted.host is None else host_row(db, wanted.host)
     items: list[PageRow] = []
     last = last_url(db)
@@ -60,7 +60,7 @@ _WINDOW = 500
 
 
 def dead_letters(db: sqlite3.Connection, wanted: DeadFilter) -> Iterator[DeadLetter]:
-    """All that are wanted. Raises StoreFailed."""
+    """All dead letters that match. Raises StoreFailed."""
     after = 0
     while letters := _window(db, wanted, after, _WINDOW):
         yield from letters
@@ -68,13 +68,13 @@ def dead_letters(db: sqlite3.Connection, wanted: DeadFilter) -> Iterator[DeadLet
 
 
 def dead_window(db: sqlite3.Connection, wanted: DeadFilter, *, after: int, most: int = 100) -> Window[DeadLetter]:
-    """Those after a row. Raises StoreFailed."""
+    """Dead letters after an id. Raises StoreFailed."""
     letters = _window(db, wanted, after, most)
     return Window(letters, letters[-1].url_id if len(letters) == most else None)
 
 
 def dead_ids(db: sqlite3.Connection, wanted: DeadFilter, *, after: int, most: int) -> list[int]:
-    """The rows of dead letters after a row."""
+    """The ids of dead letters after an id."""
     with our_errors(db):
         return [
             row[0] for row in db.execute(named_queries("dead_letters.sql")["ids"], _values(db, wanted, after, most))
@@ -82,7 +82,7 @@ def dead_ids(db: sqlite3.Connection, wanted: DeadFilter, *, after: int, most: in
 
 
 def ids_of(db: sqlite3.Connection, urls: Sequence[str]) -> list[int]:
-    """The rows of these URLs that are dead letters, by their canonical form."""
+    """The ids of those of these URLs, in canonical form, that are dead letters."""
     with our_errors(db):
         return [
             row[0] for row in db.execute(named_queries("dead_letters.sql")["ids_of_urls"], (json.dumps(list(urls)),))

@@ -12,11 +12,11 @@ from gossamer.observe.wait_reasons import Waits
 from gossamer.reports.records import MOST_OVERDUE, HostFilter, HostRow, Json, RecrawlReport, reversed_name
 
 SAMPLE = 500
-"""Pages that are looked at, evenly spread over all that were discovered."""
+"""Pages in the sample, evenly spread over all that were discovered."""
 
 
 def recrawl_report(db: sqlite3.Connection, now: Instant) -> RecrawlReport:
-    """Costs the same however large the crawl is."""
+    """Takes the same time for every size of crawl."""
     sql = named_queries("reports.sql")
     with our_errors(db):
         (overdue,) = db.execute(sql["overdue"], {"now": now, "most": MOST_OVERDUE}).fetchone()
@@ -33,9 +33,9 @@ def _spread(last: int) -> Iterator[int]:
 
 
 URLS_COUNTED = 100_000
-"""How far URLs that wait for a date are counted: in an index, some milliseconds."""
+"""URLs that wait for a date are counted up to this number: some milliseconds, by an index."""
 HOSTS_COUNTED = 1_000
-"""How far hosts that wait are counted: each is looked at, and the disk may have to be asked for it."""
+"""Waiting hosts are counted up to this number: each may need a read from disk."""
 
 
 def status(db: sqlite3.Connection) -> Json:
@@ -76,7 +76,7 @@ def status(db: sqlite3.Connection) -> Json:
 
 
 def waits(db: sqlite3.Connection, now: Instant) -> Waits:
-    """What the crawl waits for, as far as it is on record: nobody stores what is in flight."""
+    """What the crawl is waiting for, as far as it is on record. What is in flight is not."""
     sql, queries = named_queries("reports.sql"), named_queries("queries.sql")
     urls, hosts = {"now": now, "most": URLS_COUNTED}, {"now": now, "most": HOSTS_COUNTED}
     with one_moment(db):
@@ -107,7 +107,7 @@ def waits(db: sqlite3.Connection, now: Instant) -> Waits:
 
 
 def queue_order(db: sqlite3.Connection) -> str | None:
-    """The name of the ordering under which the queue stands; None before a crawl has given it one."""
+    """The ordering by which the queue is sorted; None before the first start has sorted it."""
     return fact(db, "order")
 
 
@@ -119,7 +119,7 @@ def remembered_options(db: sqlite3.Connection) -> Json:
 
 
 def seed_sources(db: sqlite3.Connection) -> frozenset[str]:
-    """Where the seeds of the crawl stood: files and lines, arguments, queries."""
+    """Where the seeds came from: files and lines, arguments, queries."""
     with one_moment(db):
         return frozenset(place for (place,) in db.execute("SELECT DISTINCT source FROM seeds"))
 
@@ -148,7 +148,7 @@ _SORTS = {
 def host_rows(
     db: sqlite3.Connection, wanted: HostFilter, sort: str, *, offset: int = 0, limit: int | None = None
 ) -> list[HostRow]:
-    """The hosts that are wanted, `limit` of them from `offset` on. Raises StoreFailed."""
+    """The hosts that match, `limit` of them from `offset` on. Raises StoreFailed."""
     where, values = _where(wanted)
     statement = named_queries("host_reports.sql")["hosts"]
     statement = statement.replace("/*where*/", where).replace("/*order*/", _SORTS[sort])
@@ -159,7 +159,7 @@ def host_rows(
 
 
 def number_of_hosts(db: sqlite3.Connection, wanted: HostFilter) -> int:
-    """How many are wanted. Raises StoreFailed."""
+    """How many hosts match. Raises StoreFailed."""
     where, values = _where(wanted)
     with our_errors(db):
         return int(

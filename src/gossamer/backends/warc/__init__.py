@@ -1,15 +1,15 @@
 """WARC 1.1 files on local disk: every capture, as it was on the wire.
 
-A `Response` becomes a record (`record.py`), a gzip member of its own so that any record can be read alone; what came
-over FTP is a resource record, with the conversation as metadata. The writer (`writer.py`) appends members to the open
-file and says where each one lies. That place, and the file's new length, are committed in the same database transaction
-as the page's row; after a crash every file is cut back to its committed length (`recover.py`). So a record is in a file
-exactly if its row is in the database. `reader.py` reads one back, for `explain` and `verify`.
+A `Response` becomes a record (`record`), a gzip member of its own, so that every record can be read alone; a document
+fetched over FTP is a resource record, with the control conversation as metadata. `writer` appends members to the open
+file. The location of a record and the new length of its file are committed in the same database transaction as the
+page's row; after a crash every file is cut back to its committed length. So a record is in a file exactly if its row is
+in the database. `captures` is the port for writing, `archive` the port for reading by location.
 
-What always holds:
-  * a file begins with a warcinfo record and holds whole gzip members only, up to its committed length;
-  * committed bytes are never written again, cut or moved;
-  * a file changes hands between transactions only: one transaction concerns one file;
+Invariants:
+  * a file begins with a warcinfo record and contains whole gzip members only, up to its committed length;
+  * committed bytes are never overwritten, cut or moved;
+  * a new file is opened only between transactions: a transaction concerns one file;
   * block digests cover the block as stored, payload digests the body as stored, transfer coding and all (ADR 4);
   * a document that is stored already under another URL is a revisit record, which names that URL and its date.
 """

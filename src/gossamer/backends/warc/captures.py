@@ -1,7 +1,7 @@
-"""The store's port to the WARC files: a document is a response record and a request record.
+"""The port for writing captures, on WARC files: a document is a response record and a request record.
 
-Over FTP it is a resource record and the conversation as metadata (WARC 1.1, 6.4 and 6.6). A document that is stored
-already is a revisit record in place of the first. What a page links to may follow as metadata.
+A document fetched over FTP is a resource record, with the control conversation as metadata (WARC 1.1, 6.4 and 6.6). A
+document that is already stored is a revisit record instead. The links of a page may follow as metadata.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,20 +28,20 @@ _GATHERED_BYTES = 1 << 20
 
 
 class WarcEncoder:
-    """Turns a document into its records. On the event loop: the digests and the compression give the interpreter's
-    lock away, and a second thread that wants it back a few times per page costs more than it takes over."""
+    """Turns a document into its records. On the event loop: digests and compression release the interpreter's lock, and
+    a second thread that takes it back several times per page costs more than it saves."""
 
     def __init__(self, ids: RecordIds) -> None:
         self._ids = ids
 
     def capture(self, response: Response, payload_digest: bytes, outlinks: Sequence[Url] | None = None) -> Capture:
-        """A capture that has its records with it."""
+        """A capture with its records."""
         return Capture(response, payload_digest, self.records(response, payload_digest, outlinks))
 
     def records(
         self, response: Response, payload_digest: bytes, outlinks: Sequence[Url] | None = None
     ) -> tuple[bytes, ...]:
-        """The answer's record and the question's, each a gzip member; then what the page links to, if that is given."""
+        """The records of response and request, each a gzip member; then the links of the page, if they are given."""
         answer_id, question_id = self._ids.next(), self._ids.next()
         digest = _text(payload_digest)
         if outlinks is not None:
@@ -52,8 +52,8 @@ class WarcEncoder:
     def revisit_records(
         self, response: Response, original: settlement.Original, payload_digest: bytes | None = None
     ) -> tuple[bytes, bytes]:
-        """That the document is the one of `original`, and the question. Unless its body was received with the very
-        same bytes (`payload_digest`), the head is left out: it would not fit before the original's body."""
+        """A revisit record that refers to `original`, and the request. Unless the body has the same bytes
+        (`payload_digest`), the head is left out: it would not fit the original's body."""
         answer_id, question_id = self._ids.next(), self._ids.next()
         over_ftp = response.url.startswith("ftp:")
         fits = response.status == 304 or payload_digest == original.payload_digest
@@ -78,7 +78,7 @@ class WarcEncoder:
         if response.url.startswith("ftp:"):
             content = build_resource(response, record_id=answer_id, concurrent_to=question_id, payload_digest=digest)
             return content, build_conversation(response, record_id=question_id, concurrent_to=answer_id)
-        # Which warcinfo record they belong to is told by the file they end up in.
+        # Their warcinfo record is that of the file to which they are written.
         answer = build_response(response, record_id=answer_id, concurrent_to=question_id, payload_digest=digest)
         return answer, build_request(response, record_id=question_id, concurrent_to=answer_id)
 
@@ -86,8 +86,8 @@ class WarcEncoder:
 class WarcCaptures:
     """`CaptureFiles` on a WARC writer. Used from the store's thread only.
 
-    Records are gathered and written a megabyte at a time. All of a transaction is in one file: the writer
-    turns to the next one only when everything is committed.
+    Records are buffered and written a megabyte at a time. A transaction is in one file: the writer opens the next one
+    only when everything is committed.
     """
 
     def __init__(self, writer: WarcWriter, ids: RecordIds) -> None:
@@ -97,7 +97,7 @@ class WarcCaptures:
         self._gathered_bytes = 0
 
     def append(self, capture: Capture) -> Location:
-        """Write the records of a document; the location is that of the one with the content, or of the revisit."""
+        """Write the records of a document; the location is that of the record with the content, or of the revisit."""
         if not self._gathered:
             self._writer.prepare()
         records = capture.records or self._encoder.encode(capture)

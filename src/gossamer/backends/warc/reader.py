@@ -19,7 +19,7 @@ _CHUNK: Final = 256 * 1024
 
 
 def read_record(path: Path, offset: int, length: int) -> ArchivedRecord:
-    """The record at this place. Raises DamagedRecord unless exactly one whole record lies there."""
+    """The record at this location. Raises DamagedRecord unless exactly one whole record is there."""
     with path.open("rb") as file:
         file.seek(offset)
         data = file.read(length)

@@ -89,7 +89,7 @@ class RecordIds:
 
 @dataclass(frozen=True, slots=True)
 class Warcinfo:
-    """What stands at the beginning of every file about the crawl that made it."""
+    """What the first record of every file says about the crawl."""
 
     software: str
     user_agent: str
@@ -99,7 +99,7 @@ class Warcinfo:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The capture that a revisit stands for."""
+    """The capture to which a revisit refers."""
 
     url: Url
     captured: Instant

@@ -1,13 +1,9 @@
-"""After a crash: every file back to its committed length, so that a record is in a file exactly if its row is
-in the database.
-
-Runs at every start, before the writer opens anything; a clean stop simply leaves nothing to do.
-
-The open WARC file: whole records at its end, and the way back when a transaction fails.
+"""The open WARC file: appends whole records, and takes them back when a transaction fails.
 
 For one thread (the store's writer). The order per transaction is: `append` ..., `sync`, commit the rows together with
-`file_name` and `length` in the database, `mark_committed`. If the commit fails: `rollback`. If the process dies
-in between, `recover.cut_back` does what `rollback` would have done.
+`file_name` and `length` in the database, `mark_committed`. If the commit fails: `rollback`. If the process dies in
+between, `cut_back` does the same at the next start: it cuts every file to its committed length, before the writer opens
+one. After a clean stop it has nothing to do.
 """
 
 import errno
@@ -34,7 +30,7 @@ FILE_PREFIX: Final = "gossamer"
 
 
 def file_names_of(prefix: str) -> re.Pattern[str]:
-    """What our files are called: prefix, moment of opening (UTC), serial number."""
+    """The names of our files: prefix, time of opening (UTC), serial number."""
     return re.compile(re.escape(prefix) + r"-[0-9]{14}-([0-9]{5})\.warc\.gz")
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from gossamer.extract.crawl_page import MOST_LONG_LINKS, PageContent
+from gossamer.extract.crawl_page import MAX_LONG_LINKS, PageContent
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, parse_canonical
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.links import LinkResolver
@@ -191,7 +191,7 @@ class Admission:
         ):
             base = said.url
         for href in content.hrefs:
-            if len(found) >= MOST_LONG_LINKS:
+            if len(found) >= MAX_LONG_LINKS:
                 break
             url = self._canonicaliser.canonicalise(href, base)
             if url.reason == TOO_LONG if isinstance(url, Refusal) else len(url.url) > self.rules.max_url_bytes:

@@ -245,8 +245,8 @@ class Crawl:
         await self.resolver.close()
         await self.large_pages.close()
         self.store.close()
-        self.loader.close()
         self.reports.close()
+        self.loader.close()  # the last one: a connection for reports cannot leave the database without a log
         self.tables.close()
         self.journal.close()
         # Only the journal knows of visits that were cancelled and outcomes that could not be committed: then it stays.
@@ -262,14 +262,15 @@ def assemble(
     add_seeds: bool = False,
     may_be_empty: bool = False,
     part: PartitionOwner | None = None,
+    fingerprint_key: int | None = None,
     clock: Clock | None = None,
     fetcher: SchemeFetcher | None = None,
 ) -> Crawl:
     """Open or create the crawl in its directory, with its seeds committed and its politeness clocks restored.
 
     Without a seed there is no crawl, unless it `may_be_empty`. A worker with a `part` owns the domains of that share
-    only. `clock` and `fetcher` replace those of the configuration. Must be called on the event loop. Raises UsageError
-    or DirectoryError; then nothing was changed.
+    only, and shares the `fingerprint_key` of a new crawl with the others. `clock` and `fetcher` replace those of the
+    configuration. Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
     check_config(config)
     controls = HostControls()
@@ -282,6 +283,7 @@ def assemble(
             add_seeds,
             may_be_empty,
             part,
+            secrets.randbits(63) if fingerprint_key is None else fingerprint_key,
             directory,
             *store_for(config, directory),
             clock or clock_for(directory, config),
@@ -300,6 +302,7 @@ class _Opening(NamedTuple):
     add_seeds: bool
     may_be_empty: bool
     part: PartitionOwner | None
+    new_fingerprint_key: int  # for a crawl that has none
     directory: CrawlDirectory
     tables: CrawlTables
     journal: ContactJournal
@@ -340,7 +343,8 @@ def _assemble(
     store = WriterThread(writer, clock, before_commit=observers.before_commit, on_commit=observers.committed)
     resting = _resting_addresses(loader, known.recovered, politeness, clock.now())
     state = CrawlState(_frontier_for(config, ordering, politeness, loader, resting), store, counters, clock)
-    chance = random.Random(known.fingerprint_key)
+    # The key is that of all workers; what they draw by chance is not.
+    chance = random.Random(known.fingerprint_key + (opening.part.number if opening.part else 0))
     network = _network_for(opening, politeness, hosts, state, resting, chance, fetcher)
     host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
     settler, events = Settler(state, planner, observers), OutcomeEvents()
@@ -449,7 +453,7 @@ def _open_database(opening: _Opening) -> Database:
         raise nothing
     db = opening.tables.open_writer()
     facts = Metadata(db)
-    facts.settle_identity(opening.clock.now(), secrets.token_hex(8), secrets.randbits(63))
+    facts.settle_identity(opening.clock.now(), secrets.token_hex(8), opening.new_fingerprint_key)
     known_seeds = facts.seeds()
     # Also where a process was killed before its seeds were committed.
     if not known_seeds and not seeds and not opening.may_be_empty:

@@ -172,8 +172,11 @@ def read_layout(directory: Path) -> tuple[int, dict[str, object]] | None:
         raise NotThisCrawl(f"{path} cannot be read ({error})") from error
 
 
-def settle_layout(directory: Path, workers: int, options: Mapping[str, object]) -> None:
-    """Write down the number of workers, which never changes. Raises NotThisCrawl where another number is on record."""
+def settle_layout(directory: Path, workers: int, options: Mapping[str, object], key: int) -> int | None:
+    """Write down the number of workers, which never changes. Raises NotThisCrawl where another number is on record.
+
+    Returns the fingerprint key of all workers, which is `key` for a new crawl; None if each has drawn its own, as they
+    did in older crawls."""
     if (directory / DATABASE).exists():
         raise NotThisCrawl(
             f"{directory} holds a crawl by one worker, not by {workers}; leave --workers out, or choose another --dir"
@@ -189,14 +192,16 @@ def settle_layout(directory: Path, workers: int, options: Mapping[str, object]) 
         if not (part / DATABASE).exists():
             # A new one would be empty, and what the others have handed over to the old one would be lost.
             raise NotThisCrawl(f"{part} is missing, which {directory} needs: bring it back, or begin in another --dir")
-    _write(directory, workers, options, made=made)
+    shared = key if found is None else _shared_key(directory)
+    _write(directory, workers, options, made=made, key=shared)
+    return shared
 
 
 def parts_were_made(directory: Path) -> None:
     """From now on a worker whose store is missing is an error."""
     found = read_layout(directory)
     if found is not None and not _was_made(directory):
-        _write(directory, *found, made=True)
+        _write(directory, *found, made=True, key=_shared_key(directory))
 
 
 def _was_made(directory: Path) -> bool:
@@ -204,8 +209,15 @@ def _was_made(directory: Path) -> bool:
     return path.exists() and bool(json.loads(path.read_text(encoding="utf-8")).get("made"))
 
 
-def _write(directory: Path, workers: int, options: Mapping[str, object], *, made: bool) -> None:
+def _shared_key(directory: Path) -> int | None:
+    found: int | None = json.loads((directory / WORKERS).read_text(encoding="utf-8")).get("fingerprint_key")
+    return found
+
+
+def _write(directory: Path, workers: int, options: Mapping[str, object], *, made: bool, key: int | None) -> None:
     draft = directory / f".{WORKERS}.new"
-    text = json.dumps({"workers": workers, "made": made, "options": options}, indent=1)
-    draft.write_text(text + "\n", encoding="utf-8")
+    layout: dict[str, object] = {"workers": workers, "made": made, "options": options}
+    if key is not None:
+        layout["fingerprint_key"] = key
+    draft.write_text(json.dumps(layout, indent=1) + "\n", encoding="utf-8")
     os.replace(draft, directory / WORKERS)

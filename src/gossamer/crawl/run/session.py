@@ -59,6 +59,7 @@ async def session(
     hooks: Sequence[Hook] = (),
     may_be_empty: bool = False,
     part: WorkerShare | None = None,
+    fingerprint_key: int | None = None,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Displays and logs its progress, and releases everything at the end.
 
@@ -67,7 +68,9 @@ async def session(
     """
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
-    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part)
+    crawl = assemble(
+        config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part, fingerprint_key=fingerprint_key
+    )
     log = EventLog(crawl.directory.log, crawl.clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
     watch = Watch(crawl, log)
     crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
@@ -212,7 +215,7 @@ class Watch:
             discoveries=discoveries,
             overdue=self._overdue if requeue.next_date <= now else 0,
             waiting=requeue.backlog,
-            dear_hosts=len(requeue.planner.lines.prices),
+            dear_hosts=len(requeue.planner.backlogs.prices),
         )
 
     def _internals(self) -> Internals:

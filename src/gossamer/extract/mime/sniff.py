@@ -17,15 +17,15 @@ _Matcher = Callable[[bytes], "str | None"]
 
 
 def _table(*rows: tuple[str, bytes]) -> _Matcher:
-    """A function that gives the type of the first row whose pattern the bytes begin with."""
+    """A function that returns the type of the first row whose pattern matches the beginning of the bytes."""
     match = re.compile(b"|".join(b"(%s)" % pattern for _, pattern in rows), re.DOTALL).match
     types = [type_ for type_, _ in rows]
 
-    def look(start: bytes) -> str | None:
+    def type_of(start: bytes) -> str | None:
         found = match(start)
         return None if found is None or found.lastindex is None else types[found.lastindex - 1]
 
-    return look
+    return type_of
 
 
 _TAGS: Final = b"!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|!--"
@@ -36,7 +36,7 @@ scriptable = _table(
     ("text/xml", _SPACE + rb"<\?xml"),
     ("application/pdf", rb"%PDF-"),
 )
-"""What may carry scripts, for which a server that says "nosniff" is not second-guessed."""
+"""Types that may contain scripts; not sniffed if the server says "nosniff"."""
 
 other_text = _table(
     ("application/postscript", rb"%!PS-Adobe-"),
@@ -94,13 +94,15 @@ def _is_mp4(start: bytes) -> bool:
 def _is_webm(start: bytes) -> bool:
     if start[:4] != b"\x1a\x45\xdf\xa3":
         return False
-    at = start.find(b"\x42\x82", 4, 39)  # the document type, which stands among the first fields
+    at = start.find(b"\x42\x82", 4, 39)  # the document type, one of the first fields
     while at >= 0:
         length_at = at + 2
         if length_at >= len(start):
             return False
         first = start[length_at]
-        value_at = length_at + (9 - first.bit_length() if first else 8)  # a number as long as its leading zeros say
+        value_at = length_at + (
+            9 - first.bit_length() if first else 8
+        )  # the length of the number follows from its leading zeros
         if value_at >= len(start) - 4:
             return False
         if start[value_at : value_at + 64].lstrip(b"\0").startswith(b"webm"):
@@ -115,17 +117,17 @@ _SAMPLE_RATES: Final = (44_100, 48_000, 32_000)
 
 
 def _is_mp3(start: bytes) -> bool:
-    """Two frames of MPEG audio, layer 3, in a row.
+    """Two consecutive frames of MPEG audio, layer 3.
 
-    The standard's text tells a header by either of its first two bytes and measures the frame against a negative
-    length; what it means, and what browsers do, is both bytes and the bytes that are left.
+    The standard's text recognises a header by either of its first two bytes and compares the frame with a negative
+    length; it means, and browsers check, both bytes and the remaining bytes.
     """
     size = _mp3_frame_bytes(start)
     return size is not None and size >= 4 and _mp3_frame_bytes(start[size : size + 4]) is not None
 
 
 def _mp3_frame_bytes(start: bytes) -> int | None:
-    """The size of the frame whose header this is; None if it is none."""
+    """The size of the frame with this header; None if it is not a header."""
     if len(start) < 4 or start[0] != 0xFF or start[1] & 0xE0 != 0xE0 or start[1] & 0x06 != 0x02:
         return None
     bitrate, sample_rate = start[2] >> 4, start[2] >> 2 & 3
@@ -142,11 +144,11 @@ def _mp3_frame_bytes(start: bytes) -> int | None:
 
 
 RESOURCE_HEADER: Final = 1445
-"""Bytes of a body that are ever looked at."""
+"""Bytes of a body that are examined at most."""
 
-# What servers send when they do not know: as good as nothing.
+# What servers send when they do not know the type.
 _UNKNOWN: Final = frozenset({"unknown/unknown", "application/unknown", "*/*"})
-# Old Apaches declare these, byte for byte, for every file that they do not know.
+# Old Apache versions declare exactly these for every unknown file.
 _APACHE_BUG: Final = frozenset(
     {
         "text/plain",
@@ -165,10 +167,10 @@ def is_unknown(declared: MimeType | None) -> bool:
 
 
 def computed_type(content_type: str | None, start: bytes, *, no_sniff: bool = False) -> MimeType:
-    """The type of a body that begins with `start`, sent under the header `content_type` (None: there was none).
+    """The type of a body that begins with `start`, sent with the header `content_type` (None: there was none).
 
-    `no_sniff` is what `nosniff` says of X-Content-Type-Options. Never raises; of `start` only the first
-    `RESOURCE_HEADER` bytes count.
+    `no_sniff` is the result of `nosniff` for X-Content-Type-Options. Never raises; only the first `RESOURCE_HEADER`
+    bytes of `start` count.
     """
     declared = declared_type(content_type)
     if declared is not None and (declared.is_html or declared.is_xml):
@@ -189,7 +191,7 @@ def computed_type(content_type: str | None, start: bytes, *, no_sniff: bool = Fa
 
 
 def identify(start: bytes, *, scriptable: bool = True) -> MimeType:
-    """The type of a body that came without one. With `scriptable` unset it is never HTML, XML or PDF."""
+    """The type of a body without a declared type. With `scriptable` unset it is never HTML, XML or PDF."""
     start = start[:RESOURCE_HEADER]
     found = sniff.scriptable(start) if scriptable else None
     found = (
@@ -201,7 +203,7 @@ def identify(start: bytes, *, scriptable: bool = True) -> MimeType:
 
 
 def _last_value(content_type: str) -> str:
-    """The last of several headers; the four values of the bug hold no comma."""
+    """The last of several headers; the four values of the Apache bug contain no comma."""
     return content_type.rpartition(",")[2].strip("\t ")
 
 
@@ -216,7 +218,7 @@ def _of(essence: str) -> MimeType:
     return found
 
 
-_MAX_STEPS: Final = 64  # comments and instructions before the first element; more is no honest prologue
+_MAX_STEPS: Final = 64  # comments and instructions before the root element; no real prologue has more
 _SPACE_OR_MARK: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*+")
 _SKIPPED: Final = re.compile(
     rb"(?:<!--(?:.*?)-->|<\?(?:.*?)\?>|<!(?!--)[^>\[]*+(?:\[[^\]]*+\][^>]*+)?>)[\t\n\f\r ]*+", re.DOTALL
@@ -225,9 +227,10 @@ _ELEMENT: Final = re.compile(rb"<([A-Za-z_][\w.\-]*+(?::[\w.\-]+)?)(?=[\s/>]|\Z)
 
 
 def root_element(start: bytes) -> str | None:
-    """The name of the first element, as written, in text that is compatible with ASCII; None if there is none in sight.
+    """The name of the root element, as written, in text that is compatible with ASCII; None if there is none within
+    `start`.
 
-    A document type with a subset of its own is passed over as long as the subset holds no `]`.
+    A document type with an internal subset is skipped unless the subset contains `]`.
     """
     start = start[:RESOURCE_HEADER]
     opening = _SPACE_OR_MARK.match(start)

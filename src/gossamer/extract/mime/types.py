@@ -1,6 +1,6 @@
-"""MIME types as text: the parser and serialiser of the MIME Sniffing standard, and what several headers mean together.
+"""Parser and serialiser of MIME types (MIME Sniffing standard), and the meaning of several Content-Type headers.
 
-Text is what the bytes of a header give in latin-1. Everything is one pass from left to right.
+Text is the bytes of a header decoded as latin-1. Everything is one pass from left to right.
 """
 
 import re
@@ -17,7 +17,7 @@ _QUOTED: Final = re.compile(r"[^\"\\]*+")
 _UNQUOTED: Final = re.compile(r"[^\",]*+")
 _NEEDS_ESCAPE: Final = re.compile(r'(["\\])')
 _ASCII_LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
-_REMEMBERED_CHARS: Final = 256  # longer headers are rare, and would make the memory's size the server's choice
+_REMEMBERED_CHARS: Final = 256  # longer headers are rare, and would let the server choose the size of the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,8 @@ class MimeType:
 
 
 def parse_mime_type(text: str) -> MimeType | None:
-    """The MIME type that `text` is, or None. Parameters that cannot be read are left out, of two the first counts."""
+    """Parse a MIME type; None if it is not one. Invalid parameters are left out; the first of several with one name
+    counts."""
     text = text.strip(_SPACE)
     slash = text.find("/")
     if slash < 0 or not _TOKEN(text[:slash]):
@@ -96,7 +97,8 @@ def _parameter(text: str, at: int) -> tuple[int, str, str | None]:
 
 
 def _quoted_string(text: str, at: int) -> tuple[str, int]:
-    """What stands between the quotes that open at `at`, and where to go on. If never closed, it is all the rest."""
+    """The text between the quotes that open at `at`, and the position after them. If never closed, it is all the
+    rest."""
     pieces = []
     at += 1
     while True:
@@ -106,7 +108,7 @@ def _quoted_string(text: str, at: int) -> tuple[str, int]:
         at = plain.end()
         if at >= len(text) or text[at] == '"':
             return "".join(pieces), at + 1
-        # A backslash: the next character as it is; at the very end it stands for itself.
+        # A backslash escapes the next character; at the very end it is literal.
         pieces.append(text[at + 1 : at + 2] or "\\")
         at += 2
 
@@ -114,7 +116,7 @@ def _quoted_string(text: str, at: int) -> tuple[str, int]:
 def declared_type(content_type: str | None) -> MimeType | None:
     """The type that a Content-Type header declares; several are joined by commas (Fetch, "extract a MIME type").
 
-    The last usable one counts; it inherits the charset of earlier ones of the same essence. None if there is none.
+    The last valid one counts; it inherits the charset of earlier ones of the same essence. None if there is none.
     """
     if content_type is None:
         return None
@@ -142,7 +144,7 @@ _remembered = lru_cache(2048)(_extracted)
 
 
 def _split(values: str) -> list[str]:
-    """The comma-separated values of a header; a comma between quotes separates nothing."""
+    """The comma-separated values of a header; a comma between quotes does not separate."""
     if '"' not in values:
         return values.split(",")
     found: list[str] = []
@@ -163,10 +165,10 @@ def _split(values: str) -> list[str]:
 
 
 def nosniff(options: str | None) -> bool:
-    """Whether X-Content-Type-Options, values of several joined by commas, forbids sniffing: its first one decides."""
+    """Whether X-Content-Type-Options, several joined by commas, forbids sniffing: the first value decides."""
     return options is not None and _lower(_split(options)[0].strip("\t ")) == "nosniff"
 
 
 def _lower(text: str) -> str:
-    """ASCII only: `lower` would make two characters of one, or fold a Kelvin sign."""
+    """ASCII only: `str.lower` would turn some characters into two, or a Kelvin sign into a k."""
     return text.lower() if text.isascii() else text.translate(_ASCII_LOWER)

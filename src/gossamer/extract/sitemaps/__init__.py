@@ -1,14 +1,13 @@
-"""From the bytes of a sitemap or a feed to the URLs that it lists.
+"""Sitemaps and feeds: from their bytes to the URLs that they list.
 
-In comes a body as it was found at its address, content codings off, perhaps still packed with gzip. `unpack` takes
-that off, `reading` looks at the first bytes and chooses: a line for each URL (`text`), or XML, which `xml` hands to
-`locations` (sitemaps and their indexes) or to `feeds` (RSS, Atom) by its first element. Out go `Entry` values,
-a slice of the body at a time, so whoever reads decides when to pause; and at the end an `Outcome`, which says what it
-was and what was wrong with it.
+Input is a body without content codings, possibly compressed with gzip. `reader` decompresses it and inspects the first
+bytes: either it has one URL per line, or it is XML, which `xml` passes to `locations` (sitemaps and their indexes) or
+to `feeds` (RSS, Atom) by its root element. Output are `Entry` values, a slice of the body at a time, so that the caller
+decides when to pause; and at the end an `Outcome`, which says what kind of list it was and what was wrong with it.
 
-What always holds: no bytes make it raise; nothing is opened or expanded that a document only names (ADR 14); bytes,
-entries, depth and the length of every piece are bounded; what was read before a fault counts. URLs come out as they
-were written: resolving and judging them is the filter's business.
+Invariants: no input makes it raise; nothing that a document only refers to is opened or expanded (ADR 14); bytes,
+entries, depth and the length of every token are bounded; what was read before a fault counts. URLs are returned as
+written: the filter resolves and checks them.
 """
 
 from gossamer.extract.sitemaps.entries import Entry, Fault, ListKind, Outcome, ReadLimits, Related, Slice

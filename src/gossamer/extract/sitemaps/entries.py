@@ -1,7 +1,5 @@
-"""The two ways in which lists write dates: W3C's profile of ISO 8601, and RFC 822's. Both as moments in UTC.
-
-What a list of URLs gives, and within what bounds it is read.
-"""
+"""The values that lists of URLs consist of, the limits for reading them, and their two date formats: W3C's profile of
+ISO 8601 and RFC 822."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +15,7 @@ from gossamer.model.units import DAY, Instant
 LONGEST: Final = 64
 """Characters. No date is longer."""
 
-# A zone is demanded after a time; sites that leave it out mean their own, and UTC is the nearest guess.
+# A zone is required after a time; sites that omit it mean their own, and UTC is the closest guess.
 _W3C: Final = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?\s*([Zz]|[+-]\d\d:?\d\d)?)?)?)?",
     re.ASCII,
@@ -26,21 +24,21 @@ _W3C: Final = re.compile(
 
 @lru_cache(4096)
 def w3c_date(text: str) -> Instant | None:
-    """The moment that `2014`, `2014-06`, `2014-06-03` or `2014-06-03T10:30[:45[.5]]+01:00` names; its first where it
-    names a day, a month or a year. None for anything else."""
-    if text[4:5] == text[7:8] == "-" and text[10:11] in "T ":  # most are as Python likes them
+    """The time of `2014`, `2014-06`, `2014-06-03` or `2014-06-03T10:30[:45[.5]]+01:00`, in UTC; the beginning of a day,
+    month or year. None for anything else."""
+    if text[4:5] == text[7:8] == "-" and text[10:11] in "T ":  # most are in the format that Python parses
         try:
-            moment = datetime.fromisoformat(text)
+            date = datetime.fromisoformat(text)
         except ValueError:
             pass
         else:
-            return Instant((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
+            return Instant((date if date.tzinfo is not None else date.replace(tzinfo=UTC)).timestamp())
     found = _W3C(text)
     if found is None:
         return None
     year, month, day, hour, minute, second, fraction, zone = found.groups()
     try:
-        moment = datetime(
+        date = datetime(
             int(year),
             int(month or 1),
             int(day or 1),
@@ -51,7 +49,7 @@ def w3c_date(text: str) -> Instant | None:
         )
     except ValueError:
         return None
-    return Instant(moment.timestamp() + (float(f"0.{fraction}") if fraction else 0.0))
+    return Instant(date.timestamp() + (float(f"0.{fraction}") if fraction else 0.0))
 
 
 def _zone(text: str | None) -> timezone:
@@ -59,23 +57,23 @@ def _zone(text: str | None) -> timezone:
         return UTC
     hours, minutes = int(text[1:3]), int(text[-2:])
     away = timedelta(hours=hours, minutes=minutes)
-    return timezone(-away if text[0] == "-" else away)  # beyond a day: ValueError
+    return timezone(-away if text[0] == "-" else away)  # more than a day: ValueError
 
 
 @lru_cache(4096)
 def rfc822_date(text: str) -> Instant | None:
-    """The moment that `Thu, 05 Jan 2017 13:34:51 +0100` names, or None."""
+    """The time of `Thu, 05 Jan 2017 13:34:51 +0100`, in UTC, or None."""
     try:
-        moment = parsedate_to_datetime(text)
-        if moment.tzinfo is None:  # `-0000`: UTC, says RFC 5322
-            moment = moment.replace(tzinfo=UTC)
-        return Instant(moment.timestamp())
+        date = parsedate_to_datetime(text)
+        if date.tzinfo is None:  # `-0000`: UTC (RFC 5322)
+            date = date.replace(tzinfo=UTC)
+        return Instant(date.timestamp())
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
 
 
 def any_date(text: str) -> Instant | None:
-    """A date in either manner: feeds mix them."""
+    """A date in either format: feeds mix them."""
     text = text.strip()
     if not text or len(text) > LONGEST:
         return None
@@ -83,22 +81,22 @@ def any_date(text: str) -> Instant | None:
 
 
 MAX_HREF: Final = 16_384
-"""Characters. What is longer is no URL, and is dropped before anybody copies it about."""
+"""Characters. Longer text is not a URL, and is dropped before it is copied anywhere."""
 
 MAX_RELATED: Final = 100
 """Other links of one entry that are kept."""
 
 CHANGE_FREQUENCIES: Final = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
-"""The words of the protocol, most often first."""
+"""The values of the protocol, shortest interval first."""
 
-_EARLIEST: Final = 631_152_000.0  # 1990: before there was a web, a date says that nobody knows
+_EARLIEST: Final = 631_152_000.0  # 1990: a date before the web means that it is unknown
 _AHEAD: Final = DAY  # clocks and time zones differ by a day at most
 
 _PRIORITY: Final = re.compile(r"[01](?:\.[0-9]{0,8})?|\.[0-9]{1,8}").fullmatch
 
 
 class ListKind(Enum):
-    """What a document turned out to be."""
+    """What kind of list a document is."""
 
     URLSET = "urlset"
     INDEX = "sitemapindex"
@@ -115,60 +113,60 @@ class ListKind(Enum):
 class Related(NamedTuple):
     """Another address in an entry: a page in another language, an image, an enclosure."""
 
-    rel: str  # `alternate`, `image`, `enclosure`, or what an Atom link says
+    rel: str  # `alternate`, `image`, `enclosure`, or the rel of an Atom link
     href: str
 
 
 class Entry(NamedTuple):
-    """One line of a list. None: it does not say, or says what cannot be."""
+    """One entry of a list. None for values that are absent or invalid."""
 
-    url: str | None  # as written, trimmed; None in a feed for an entry that has none of its own
+    url: str | None  # as written, trimmed; None for an entry of a feed without a URL
     lastmod: Instant | None = None
     changefreq: str | None = None  # of CHANGE_FREQUENCIES
-    priority: float | None = None  # 0..1, as against other pages of the same site
+    priority: float | None = None  # 0..1, relative to other pages of the same site
     related: tuple[Related, ...] = ()
 
 
 class Slice(NamedTuple):
-    """What a slice of a list gave: perhaps nothing."""
+    """The entries in a slice of a list, possibly none."""
 
     kind: ListKind
     entries: list[Entry]
 
 
 class Fault(Enum):
-    """What can be wrong with a list. The values are reason words."""
+    """What can be wrong with a list. The values are reasons."""
 
-    BAD_XML = "bad_xml"  # or cut off
-    BAD_PACKING = "bad_encoding"  # not gzip, though it begins so; or cut off
+    BAD_XML = "bad_xml"  # or truncated
+    BAD_PACKING = "bad_encoding"  # not gzip although it begins like it; or truncated
     NOT_A_LIST = "not_a_sitemap"
     LIMIT = "parse_limit"
 
 
 class Outcome(NamedTuple):
-    """What reading a list came to."""
+    """The result of reading a list."""
 
     kind: ListKind
-    entries: int  # that were given out
-    dropped: int  # that were met but not given out: beyond the limit, or without a URL that could be one
-    read_bytes: int  # unpacked
-    home: str | None = None  # of a feed: the page that it belongs to
+    entries: int  # that were returned
+    dropped: int  # that were not returned: beyond the limit, or without a valid URL
+    read_bytes: int  # decompressed
+    home: str | None = None  # of a feed: its home page
     fault: Fault | None = None  # the first one
-    detail: str | None = None  # for people
+    detail: str | None = None  # for messages
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The protocol's own bounds (sitemaps.org: 50,000 entries and 50 MiB), and ours."""
+    """The limits of the protocol (sitemaps.org: 50,000 entries and 50 MiB), and ours."""
 
-    max_bytes: int = 50 * 1024 * 1024  # unpacked
+    max_bytes: int = 50 * 1024 * 1024  # decompressed
     max_entries: int = 50_000
-    max_depth: int = 512  # elements within elements
+    max_depth: int = 512  # nesting of elements
     max_token: int = 256 * 1024  # bytes of one tag, comment or declaration
 
 
 class Gathering:
-    """What the readers of all kinds of lists have gathered so far; the parser puts text here and takes entries away."""
+    """State shared by the readers of all kinds of lists; the parser adds text and removes entries."""
 
     def __init__(self, kind: ListKind, limits: ReadLimits, now: Instant) -> None:
         self.kind = kind
@@ -183,7 +181,7 @@ class Gathering:
 
 
 class Stopped(Exception):
-    """Raised in a handler to end the parse; never leaves this package."""
+    """Raised in a handler to stop parsing; never leaves this package."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
         super().__init__(detail)
@@ -191,7 +189,7 @@ class Stopped(Exception):
 
 
 def plausible(date: Instant | None, now: Instant) -> Instant | None:
-    """The date of a modification, unless it cannot be one: ahead of us, or before there were pages."""
+    """The date of a modification, or None if it is in the future or before the web."""
     return date if date is not None and _EARLIEST <= date <= now + _AHEAD else None
 
 

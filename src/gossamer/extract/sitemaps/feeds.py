@@ -1,7 +1,7 @@
-"""Feeds: RSS of all versions, Atom 0.3 and 1.0.
+"""Reads feeds: RSS of all versions, Atom 0.3 and 1.0.
 
-They are read alike. An item has links, as text, as `href`, or as the permanent name that is a URL; the first that is
-called alternate, or nothing, is the page that the item is about.
+All are treated alike. An item has links, as text, as `href`, or as a permalink id that is a URL; the first that is an
+alternate link, or has no rel, is the item's page.
 """
 
 from typing import Final
@@ -27,7 +27,7 @@ ROOTS: Final = {"rss": ListKind.RSS, "rdf": ListKind.RSS, "feed": ListKind.ATOM}
 
 _ITEMS: Final = ("item", "entry")
 _PARENTS: Final = ("item", "entry", "channel", "feed")
-# The date of the last change, not of the first appearance, if an item has both.
+# The date of the last modification rather than of publication, if an item has both.
 _DATES: Final = ("updated", "modified", "pubdate", "date", "published", "issued", "created")
 _TEXTS: Final = ("link", "guid", *_DATES)
 _NAMES: Final = frozenset((*_PARENTS, *_TEXTS, "enclosure", "rss", "rdf"))
@@ -36,17 +36,17 @@ _WEB: Final = ("http://", "https://")
 
 
 class Feeds(Gathering):
-    """Gathers the items of a feed."""
+    """Collects the items of a feed."""
 
     def __init__(self, kind: ListKind, root: str, attributes: list[str], limits: ReadLimits, now: Instant) -> None:
         super().__init__(kind, limits, now)
         self._names = Names(_NAMES, _PREFIXES | {root.rpartition(":")[0].lower()})
         meaning = self._names.meaning(root)
-        self._path = [meaning]  # of the elements that are open, by meaning
+        self._path = [meaning]  # of the open elements, by meaning
         self._bases: list[tuple[int, str]] = []  # xml:base, by depth
         self._item_at = 0  # depth of the open item; 0 if there is none
         self._field = ""
-        self._rel: str | None = None  # of the link that is open
+        self._rel: str | None = None  # of the open link
         self._links: list[Related] = []
         self._dates: dict[str, str] = {}
         self._guid = ""
@@ -61,7 +61,7 @@ class Feeds(Gathering):
         self.text_cut = False
         self._field = ""
         if len(path) > self._limits.max_depth:
-            raise Stopped(Fault.LIMIT, f"elements within elements, more than {self._limits.max_depth} deep")
+            raise Stopped(Fault.LIMIT, f"elements nested more than {self._limits.max_depth} deep")
         found = _as_dict(attributes) if attributes else {}
         if found:
             self._rebase(found)
@@ -133,7 +133,7 @@ class Feeds(Gathering):
             return href
         try:
             return urljoin(self._bases[-1][1], href)
-        except ValueError:  # brackets that are no address
+        except ValueError:  # brackets that are not an address
             return href
 
     def _finish(self) -> None:
@@ -153,5 +153,5 @@ class Feeds(Gathering):
 
 
 def _as_dict(attributes: list[str]) -> dict[str, str]:
-    """Attributes by their names in lower case."""
+    """Attributes by name in lower case."""
     return {name.lower(): value for name, value in zip(attributes[::2], attributes[1::2], strict=True)}

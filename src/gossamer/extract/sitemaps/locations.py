@@ -1,4 +1,4 @@
-"""Sitemaps and their indexes: `<url>` and `<sitemap>` elements. Hot: benchmarks/bench_sitemaps.py."""
+"""Reads sitemaps and their indexes: `<url>` and `<sitemap>` elements. Hot: benchmarks/bench_sitemaps.py."""
 
 from typing import Final
 
@@ -28,14 +28,14 @@ _ROOT, _ITEM, _FIELD, _WITHIN = 1, 2, 3, 4  # depths
 
 
 class Locations(Gathering):
-    """Gathers entries. A field counts directly in its entry only, and with the prefix of the root or none."""
+    """Collects entries. A field counts only directly in its entry, and with the root's prefix or none."""
 
     def __init__(self, kind: ListKind, root: str, limits: ReadLimits, now: Instant) -> None:
         super().__init__(kind, limits, now)
         self._meaning = Names(frozenset((*_ITEMS, *_FIELDS)), frozenset({root.rpartition(":")[0].lower()})).meaning
         self._depth = _ROOT
         self._in_item = False
-        self._bare = True  # nothing was in the entry but text
+        self._bare = True  # the entry contains only text so far
         self._field = ""
         self._values: dict[str, str] = {}
         self._related: list[Related] = []
@@ -55,7 +55,7 @@ class Locations(Gathering):
             self._in_item = self._meaning(name) in _ITEMS
             self._bare = True
         elif depth > self._limits.max_depth:
-            raise Stopped(Fault.LIMIT, f"elements within elements, more than {self._limits.max_depth} deep")
+            raise Stopped(Fault.LIMIT, f"elements nested more than {self._limits.max_depth} deep")
 
     def end(self, name: str) -> None:
         depth = self._depth
@@ -96,7 +96,7 @@ class Locations(Gathering):
         self._in_item = False
         self.found += 1
         url = values.get("loc", "").strip()
-        if not url and self._bare and not self.text_cut:  # some write the URL without the element that it belongs in
+        if not url and self._bare and not self.text_cut:  # some sites omit the <loc> element
             url = "".join(self.text).strip()
             url = url if "://" in url else ""
         if not url or len(url) > MAX_HREF or self.found - self.dropped > self._limits.max_entries:

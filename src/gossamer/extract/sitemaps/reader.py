@@ -1,8 +1,7 @@
-"""Reading a list, whatever it is, a slice at a time.
+"""Reads a sitemap or feed of any kind, a slice at a time.
 
-Sitemaps in plain text: one URL on a line.
-
-Taking gzip off, a bounded piece at a time. A file that was packed twice is unpacked twice, and no more.
+Sitemaps in plain text have one URL per line. Gzip is decompressed in bounded pieces; a file that was compressed twice
+is decompressed twice, but not more often.
 """
 
 import codecs
@@ -19,18 +18,18 @@ from gossamer.extract.sitemaps.locations import Locations
 from gossamer.extract.sitemaps.xml import Sink, Xml, encoding_of
 from gossamer.model.units import Instant
 
-_PATIENCE: Final = 256 * 1024  # characters without a URL after which it is none of ours
+_PATIENCE: Final = 256 * 1024  # characters without a URL after which it is not a list
 _STARTS: Final = ("http://", "https://", "ftp://")
 
 
 class TextLines:
-    """Reads lines as they come. Lines that are no absolute URL are passed over: comments, or damage."""
+    """Reads lines as they arrive. Lines that are not absolute URLs are skipped: comments, or damage."""
 
     def __init__(self, limits: ReadLimits, encoding: str = "utf-8") -> None:
         self._limits = limits
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self._rest = ""
-        self._skipping = False  # the rest of a line that is too long
+        self._skipping = False  # skipping the rest of a line that is too long
         self._read = 0
         self.entries: list[Entry] = []
         self.found = 0
@@ -72,7 +71,7 @@ class TextLines:
 
 GZIP_MARK: Final = b"\x1f\x8b"
 SLICE: Final = 64 * 1024
-"""Bytes that are handed on at a time: some milliseconds of reading."""
+"""Bytes per slice: some milliseconds of parsing."""
 
 _PACKED_SLICE: Final = 16 * 1024
 _LAYERS: Final = 2
@@ -82,7 +81,7 @@ Pieces = Generator[bytes, None, Fault | None]
 
 
 def unpacked(body: bytes) -> Pieces:
-    """The body in slices, gzip taken off if it begins so. Returns what was wrong with the packing, if anything was."""
+    """The body in slices, decompressed if it is gzip. Returns what was wrong with the compression, if anything."""
     pieces = _sliced(body)
     for _ in range(_LAYERS):
         first = next(pieces, b"")
@@ -110,7 +109,7 @@ def _inflated(first: bytes, rest: Pieces) -> Pieces:
                 while piece:
                     if decoder.eof:
                         if not piece.startswith(GZIP_MARK[:1]) or members >= _MAX_MEMBERS:
-                            return None  # rubbish after the stream is ignored
+                            return None  # trailing garbage is ignored
                         decoder = zlib.decompressobj(wbits=31)
                         members += 1
                     out = decoder.decompress(piece, SLICE)
@@ -118,10 +117,10 @@ def _inflated(first: bytes, rest: Pieces) -> Pieces:
                         yield out
                     piece = decoder.unused_data if decoder.eof else decoder.unconsumed_tail
             packed = next(rest, None)
-        while not decoder.eof:  # a window that was full at the last byte still holds output
+        while not decoder.eof:  # if the window was full at the last byte, there is output left
             out = decoder.decompress(b"", SLICE)
             if not out:
-                return Fault.BAD_PACKING  # cut off
+                return Fault.BAD_PACKING  # truncated
             yield out
     except zlib.error:
         return Fault.BAD_PACKING
@@ -137,8 +136,8 @@ Reading = Generator[Slice, None, Outcome]
 
 
 def is_feed(content_type: str | None, start: bytes) -> bool:
-    """Whether a document that was not announced as a list is one that leads to pages: a feed by its declared type, or
-    XML whose first element is a feed's."""
+    """Whether a document that was not requested as a list is a feed: by its declared type, or XML with the root element
+    of a feed."""
     declared = declared_type(content_type)
     if declared is not None and declared.essence in _FEED_TYPES:
         return True
@@ -148,7 +147,7 @@ def is_feed(content_type: str | None, start: bytes) -> bool:
 
 
 def is_sitemap(content_type: str | None, start: bytes) -> bool:
-    """Whether a document that was not announced as one is a sitemap or an index: XML with its first element."""
+    """Whether a document that was not requested as one is a sitemap or an index: XML with its root element."""
     declared = declared_type(content_type)
     return declared is not None and declared.is_xml and _root(start) in locations.ROOTS
 
@@ -160,16 +159,16 @@ def _root(start: bytes) -> str:
 def read_list(
     body: bytes, now: Instant, *, content_type: str | None = None, limits: ReadLimits = _DEFAULT_LIMITS
 ) -> Reading:
-    """The entries of a sitemap or feed, a slice's at a time (also none), and at last what it came to.
+    """The entries of a sitemap or feed, a slice at a time (possibly empty), and at the end the outcome.
 
-    Never raises on what the body holds. A step is some milliseconds of work, so that the caller can pause between two.
+    Never raises for any content. A step is some milliseconds of work, so that the caller can pause in between.
     """
     pieces = unpacked(body)
     piece = next(pieces)
     encoding, marked = encoding_of(piece, charset_parameter(content_type))
     piece = piece[marked:]
     if encoding == "utf-8":
-        piece = piece.lstrip(_BLANK)  # a declaration must come first, and blank lines before it are common
+        piece = piece.lstrip(_BLANK)  # the XML declaration must come first, but blank lines before it are common
     reader: Xml | TextLines
     if piece[:2].strip(b"\0").startswith(b"<"):
         reader = Xml(lambda root, attributes: _sink_for(root, attributes, limits, now), limits, encoding)
@@ -195,7 +194,7 @@ def read_list(
     if read > limits.max_bytes:
         fault = Fault.LIMIT, f"more than {limits.max_bytes} bytes"
     elif packing is not None:
-        fault = packing, "the packed file is damaged or cut off"
+        fault = packing, "the compressed file is damaged or truncated"
     return _outcome(reader, fault, min(read, limits.max_bytes), limits)
 
 
@@ -205,7 +204,7 @@ def _sink_for(root: str, attributes: list[str], limits: ReadLimits, now: Instant
         return Locations(locations.ROOTS[local], root, limits, now)
     if local in feeds.ROOTS:
         return Feeds(feeds.ROOTS[local], root, attributes, limits, now)
-    raise Stopped(Fault.NOT_A_LIST, f"its first element is {root[:40]!r}")
+    raise Stopped(Fault.NOT_A_LIST, f"the root element is {root[:40]!r}")
 
 
 def _sink_of(reader: Xml | TextLines) -> Sink | TextLines | None:
@@ -223,7 +222,7 @@ def _taken(reader: Xml | TextLines) -> Slice:
 def _outcome(reader: Xml | TextLines, fault: tuple[Fault, str] | None, read: int, limits: ReadLimits) -> Outcome:
     sink = _sink_of(reader)
     if sink is None:
-        word, detail = fault or (Fault.NOT_A_LIST, "nothing is in it")
+        word, detail = fault or (Fault.NOT_A_LIST, "empty")
         return Outcome(ListKind.UNKNOWN, 0, 0, read, None, word, detail)
     kept = sink.found - sink.dropped
     if fault is None and kept >= limits.max_entries and sink.dropped:

@@ -1,12 +1,12 @@
-"""XML in slices, by expat, with everything switched off that a hostile document could use (ADR 14).
+"""Parses XML in slices with expat, with everything disabled that a hostile document could use (ADR 14).
 
-No entity is expanded in text: predefined ones and numbers are, all others are left out, declared or not. Nothing
-external is ever opened: there is no handler for it. A declaration that could blow up in an attribute, one that names
-other entities or is longer than a name of a letter, ends the reading. A tag, comment or declaration that does not end
-is given up before it has been looked at more than a few times.
+No entity is expanded in text: predefined and numeric ones are, all others are left out, declared or not. Nothing
+external is ever opened: there is no handler for it. A declaration that could expand in an attribute (one that refers to
+other entities or is longer than a word) stops the parser. A tag, comment or declaration that does not end is given up
+after it has been scanned a few times.
 
-Names are compared as written. Half of the prefixes out there are undeclared, which a parser that minds namespaces
-would not read at all; `Names` knows what a prefix stands for as far as anybody has said.
+Names are compared as written. Half of the prefixes on the web are undeclared, and a parser with namespace processing
+would reject them; `Names` knows what a prefix means as far as it was declared.
 """
 
 import codecs
@@ -18,13 +18,13 @@ from xml.parsers import expat
 from gossamer.extract.charset import encoding_of_label
 from gossamer.extract.sitemaps.entries import Entry, Fault, ListKind, ReadLimits, Stopped
 
-_LONGEST_ENTITY: Final = 64  # characters: a letter or a word, not an amplifier
+_LONGEST_ENTITY: Final = 64  # characters: a word at most, so that nothing is amplified
 _MAX_ENTITIES: Final = 1_000
 _MAX_TEXT_PIECES: Final = 64  # of 8 KiB each, in one element
 _MAX_NAMES: Final = 1_000
 _DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\x21-\x7e]{1,40}?)["']""").match
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-# Where the standard's name is none of Python's.
+# Where Python does not know the standard's name.
 _CODECS: Final[Mapping[str, str]] = {
     "ISO-8859-8-I": "iso-8859-8",
     "macintosh": "mac-roman",
@@ -32,17 +32,17 @@ _CODECS: Final[Mapping[str, str]] = {
     "windows-874": "cp874",
     "x-user-defined": "windows-1252",
     "replacement": "utf-8",
-    # Declared in what could be read as ASCII, it cannot be true.
+    # It was declared in ASCII, so it cannot be true.
     "UTF-16LE": "utf-8",
     "UTF-16BE": "utf-8",
 }
 
 
 class Sink(Protocol):
-    """Takes the elements. `start` and `end` may raise Stopped."""
+    """Receives the elements. `start` and `end` may raise Stopped."""
 
-    text: list[str]  # of the element that is open, in pieces
-    text_cut: bool  # there was more than anybody wants
+    text: list[str]  # of the open element, in pieces
+    text_cut: bool  # it was too long and was cut
     entries: list[Entry]
     found: int
     dropped: int
@@ -54,13 +54,13 @@ class Sink(Protocol):
     def end(self, name: str) -> None: ...
 
     def break_off(self, *, at_end_tag: bool) -> None:
-        """The document ends here, in the middle. `at_end_tag`: the text of the open element is all there."""
+        """The document ends here, in the middle. `at_end_tag`: the text of the open element is complete."""
         ...
 
 
 def encoding_of(start: bytes, charset: str | None) -> tuple[str, int]:
-    """A codec for a document that begins so, and how many bytes of mark to leave out. `charset` is what the header
-    says: asked last, since few servers know what their files are in."""
+    """A codec for a document that begins like this, and the number of bytes of its byte-order mark. `charset` is the
+    header's and has the lowest precedence, since few servers know the encoding of their files."""
     for mark, codec in _MARKS:
         if start.startswith(mark):
             return codec, len(mark)
@@ -77,7 +77,7 @@ def encoding_of(start: bytes, charset: str | None) -> tuple[str, int]:
 
 
 class Xml:
-    """Feeds one document to the sink that `choose` finds for its first element; it may raise Stopped."""
+    """Feeds one document to the sink that `choose` returns for its root element; `choose` may raise Stopped."""
 
     def __init__(self, choose: Callable[[str, list[str]], Sink], limits: ReadLimits, encoding: str) -> None:
         self._choose = choose
@@ -86,18 +86,18 @@ class Xml:
         self._decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
         self._entities = 0
         self._fed = 0
-        self._last = (b"", 0)  # what was fed last, and where it begins
+        self._last = (b"", 0)  # the last data, and its offset
         self.fault: tuple[Fault, str] | None = None
         parser = self._parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.ordered_attributes = True
-        parser.UseForeignDTD(True)  # then an undeclared entity is left out, where it would end the document
-        parser.DefaultHandler = _ignore  # its presence keeps declared ones from being expanded
+        parser.UseForeignDTD(True)  # so that an undeclared entity is skipped instead of being an error
+        parser.DefaultHandler = _ignore  # keeps declared entities from being expanded
         parser.EntityDeclHandler = self._declared
         parser.StartElementHandler = self._begin
 
     def feed(self, data: bytes, *, last: bool = False) -> None:
-        """The next bytes; `last` for the end. Does nothing more once there is a fault."""
+        """The next bytes; `last` for the end. Does nothing after a fault."""
         if self.fault is not None:
             return
         if self._decoder is not None:
@@ -131,7 +131,7 @@ class Xml:
 
     def _break_off(self) -> None:
         if self.sink is not None:
-            self._parser.buffer_text = False  # hands over what it still holds
+            self._parser.buffer_text = False  # flushes buffered text
             data, begins = self._last
             at = self._parser.CurrentByteIndex - begins
             self.sink.break_off(at_end_tag=at >= 0 and data.startswith(b"</", at))
@@ -158,10 +158,10 @@ def _ignore(data: str) -> None:
 
 
 class Names:
-    """What element names mean: the local part in lower case, or nothing for those of a namespace that is not ours."""
+    """What element names mean: the local part in lower case, or "" for those of a foreign namespace."""
 
     def __init__(self, ours: frozenset[str], prefixes: frozenset[str] = frozenset()) -> None:
-        """`ours` are local names that are asked for; `prefixes` are taken for ours unless declared as others'."""
+        """`ours` are the local names of interest; `prefixes` count as ours unless declared otherwise."""
         self._ours = ours
         self._prefixes = set(prefixes) | {""}
         self._known: dict[str, str] = {}

@@ -67,15 +67,15 @@ class ResolverBreaker:
             self._calm_until = Instant(now + self._rules.calm)
         self._note(host, now, answered=True)
 
-    def on_no_answer(self, host: HostKey, asked: Instant, now: Instant, *, nobody_there: bool = False) -> None:
+    def on_no_answer(self, host: HostKey, asked: Instant, now: Instant, *, unreachable: bool = False) -> None:
         """All servers failed or were silent about a name that was asked for at `asked`.
 
-        `nobody_there`: none of them even listens, which no name can cause.
+        `unreachable`: none of them even listens, which no name can cause.
         """
         self._note(host, now, answered=False)
         if not self.is_closed:
             self._confirmed = True
-        elif nobody_there or self._should_open(asked, now):
+        elif unreachable or self._should_open(asked, now):
             self.state = BreakerState.OPEN
             self.until = now  # the first probe goes out at once: it may have been the names
             self.opened += 1

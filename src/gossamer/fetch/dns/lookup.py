@@ -151,8 +151,8 @@ class Lookups:
         name, ttl, passed = host, float("inf"), set[str]()
         answered = False
         while True:
-            reply, spoke, nobody_there = await self._ask_in_turn(name, deadline)
-            answered |= spoke
+            reply, has_answer, unreachable = await self._query_in_turn(name, deadline)
+            answered |= has_answer
             if isinstance(reply, Alias):
                 passed |= reply.passed
                 ttl = min(ttl, reply.ttl)
@@ -163,7 +163,7 @@ class Lookups:
                 return LookupResult(Found(reply.addresses, Seconds(min(ttl, reply.ttl))), answered)
             else:
                 failure = reply.failure if isinstance(reply, DnsFailure) else reply
-                return LookupResult(failure, answered, nobody_there)
+                return LookupResult(failure, answered, unreachable)
 
     def reload(self) -> None:
         """Read the system's servers again: if they have changed, that explains why none answers."""
@@ -180,7 +180,7 @@ class Lookups:
             server.close()
         self._servers = []
 
-    async def _ask_in_turn(self, name: str, deadline: float) -> tuple[Reply, bool, bool]:
+    async def _query_in_turn(self, name: str, deadline: float) -> tuple[Reply, bool, bool]:
         """The reply of the first server that has an answer; whether one had; whether no server was reachable at all."""
         if not self._servers:
             self._servers = [Upstream(text) for text in self._configured or system_servers()]
@@ -190,13 +190,13 @@ class Lookups:
         loop = asyncio.get_running_loop()
         at_fault: list[int] = []
         trouble: Reply | None = None
-        nobody_there = True
-        for asked_before, index in enumerate(order):
+        unreachable = True
+        for position, index in enumerate(order):
             left = deadline - loop.time()
             if left <= 0:
-                nobody_there = False
+                unreachable = False
                 break
-            reply, answered = await self._ask(servers[index], name, left / (len(order) - asked_before))
+            reply, answered = await self._query(servers[index], name, left / (len(order) - position))
             if not isinstance(reply, DnsFailure):
                 health.on_success(index)
                 for other in at_fault:
@@ -207,23 +207,23 @@ class Lookups:
             if reply is DnsFailure.UNREACHABLE:
                 health.on_failure(index, self._clock.now())
             else:
-                nobody_there = False
+                unreachable = False
                 at_fault.append(index)
             trouble = reply if trouble is None else merge_replies(trouble, reply)
-        return trouble or DnsFailure.SILENT, False, nobody_there
+        return trouble or DnsFailure.SILENT, False, unreachable
 
-    async def _ask(self, server: Upstream, name: str, within: float) -> tuple[Reply, bool]:
+    async def _query(self, server: Upstream, name: str, within: float) -> tuple[Reply, bool]:
         """The reply of one server about a name, and whether it answered at least one of the queries."""
         loop = asyncio.get_running_loop()
         end = loop.time() + within
-        reply, answered = await self._ask_once(server, name, within, alone=False)
+        reply, answered = await self._query_once(server, name, within, alone=False)
         if reply is DnsFailure.GARBLED and loop.time() < end:
             # c-ares closes a socket on which it reads garbage, and drops all queries that wait on it. This may have
             # been one of those; over a socket of its own only its own reply matters.
-            reply, answered = await self._ask_once(server, name, end - loop.time(), alone=True)
+            reply, answered = await self._query_once(server, name, end - loop.time(), alone=True)
         return reply, answered
 
-    async def _ask_once(self, server: Upstream, name: str, within: float, *, alone: bool) -> tuple[Reply, bool]:
+    async def _query_once(self, server: Upstream, name: str, within: float, *, alone: bool) -> tuple[Reply, bool]:
         pair = _Pair(within)
         self.queries += 2
         done_with = server.query(name, pair.on_four, pair.on_six, alone=alone)

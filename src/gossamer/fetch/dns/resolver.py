@@ -20,7 +20,7 @@ from gossamer.sketch.durations import Durations
 ANSWER_TIME = Seconds(5.0)
 MAX_LOOKUPS = 2048
 """Names looked up at the same time. Further ones are postponed: a slow name server must not fill memory."""
-_DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_SETBACKS = CacheLimits(), BreakerRules(), BackoffRules()
+_DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_BACKOFF = CacheLimits(), BreakerRules(), BackoffRules()
 _CANARIES = 4
 # A working resolver has the answer to a probe in its cache. Waiting for it delays a visit.
 _PROBE_PATIENCE = Seconds(1.0)
@@ -39,7 +39,7 @@ class ResolveLater(Failed):
 
 
 @dataclass(frozen=True, slots=True)
-class _PutOff:
+class _Postponed:
     failure: Failure
     until: Instant
 
@@ -80,10 +80,10 @@ class Resolver:
         chance: random.Random | None = None,
         domain_of: Callable[[HostKey], Domain] | None = None,
         breaker: BreakerRules = _DEFAULT_BREAKER,
-        setbacks: BackoffRules = _DEFAULT_SETBACKS,
-        most_asked: int = MAX_LOOKUPS,
+        backoff: BackoffRules = _DEFAULT_BACKOFF,
+        max_lookups: int = MAX_LOOKUPS,
     ) -> None:
-        self._questions = Lookups(nameservers, clock, answer_time)
+        self._lookups = Lookups(nameservers, clock, answer_time)
         self._clock = clock
         self._cache = DnsCache(limits)
         self._literal_holds = limits.ceiling
@@ -91,13 +91,13 @@ class Resolver:
         self._domain_of = domain_of
         self._breaker = ResolverBreaker(breaker)
         self._pause = breaker.pause
-        self._most_asked = most_asked
-        self._setbacks = NameBackoff(setbacks, self._chance)
-        self._asking: dict[HostKey, asyncio.Task[Addresses | Absence | _PutOff]] = {}
+        self._max_lookups = max_lookups
+        self._backoff = NameBackoff(backoff, self._chance)
+        self._in_flight: dict[HostKey, asyncio.Task[Addresses | Absence | _Postponed]] = {}
         self._probing: asyncio.Task[bool] | None = None
         self._canaries: deque[HostKey] = deque(maxlen=_CANARIES)  # names that were answered, used for probes
         self.times = Durations()  # of lookups, answered or not
-        self._hits = self._negative_hits = self._stale_served = self._failures = self._put_off = self._probes = 0
+        self._hits = self._negative_hits = self._stale_served = self._failures = self._postponed = self._probes = 0
 
     def cached(self, host: HostKey) -> Addresses | None:
         """The addresses if they are cached, without waiting. None means nothing about the host."""
@@ -120,35 +120,35 @@ class Resolver:
         if isinstance(known, Absence):
             self._negative_hits += 1
             if known.failure in DNS_ERRORS:
-                return self._not_now(host, _PutOff(known.failure, known.expires), begun)
+                return self._later(host, _Postponed(known.failure, known.expires), begun)
             return self._failed(host, known.failure, begun)
-        own = _without_asking(host)
+        own = _literal_address(host)
         if isinstance(own, str):
             return self._cache.store_addresses(host, (own,), self._literal_holds, now)
         if isinstance(own, Failure):
             return self._failed(host, own, begun)
-        task = self._asking.get(host)
+        task = self._in_flight.get(host)
         if task is None:
-            told = self._told_without_asking(host, now)
-            if isinstance(told, Addresses):
+            known_now = self._without_lookup(host, now)
+            if isinstance(known_now, Addresses):
                 self._stale_served += 1
-                return told
-            if told is not None:
-                return self._not_now(host, told, begun)
-            task = asyncio.get_running_loop().create_task(self._ask(host))
-            self._asking[host] = task
-            task.add_done_callback(lambda _task: self._asking.pop(host, None))
+                return known_now
+            if known_now is not None:
+                return self._later(host, known_now, begun)
+            task = asyncio.get_running_loop().create_task(self._look_up(host))
+            self._in_flight[host] = task
+            task.add_done_callback(lambda _task: self._in_flight.pop(host, None))
         outcome = await asyncio.shield(task)
         if isinstance(outcome, Addresses):
             self._stale_served += outcome.stale
             return outcome
-        if isinstance(outcome, _PutOff):
-            return self._not_now(host, outcome, begun)
+        if isinstance(outcome, _Postponed):
+            return self._later(host, outcome, begun)
         return self._failed(host, outcome.failure, begun)
 
     def is_resolving(self, host: HostKey) -> bool:
         """Whether a lookup of the host is in flight. Its answer will be cached even if no caller waits for it."""
-        return host in self._asking
+        return host in self._in_flight
 
     def forget(self, host: HostKey) -> None:
         """The address did not answer: look the host up again before the next try."""
@@ -164,44 +164,44 @@ class Resolver:
 
     async def close(self) -> None:
         """Stop all lookups. Callers that still wait are cancelled."""
-        tasks: list[asyncio.Task[object]] = [*self._asking.values()]
+        tasks: list[asyncio.Task[object]] = [*self._in_flight.values()]
         if self._probing is not None:
             tasks.append(self._probing)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._questions.close()
+        self._lookups.close()
 
     def statistics(self) -> ResolverStatistics:
         return ResolverStatistics(
-            queries=self._questions.queries,
+            queries=self._lookups.queries,
             hits=self._hits,
             negative_hits=self._negative_hits,
             stale_served=self._stale_served,
             failures=self._failures,
-            postponed=self._put_off,
+            postponed=self._postponed,
             probes=self._probes,
             breaker_opened=self._breaker.opened,
             cached_hosts=len(self._cache),
-            servers_avoided=self._questions.resting(),
-            lookups_in_flight=len(self._asking),
+            servers_avoided=self._lookups.resting(),
+            lookups_in_flight=len(self._in_flight),
             failing=not self._breaker.is_closed,
         )
 
     # --- without a lookup ------------------------------------------------------------------------
 
-    def _told_without_asking(self, host: HostKey, now: Instant) -> Addresses | _PutOff | None:
+    def _without_lookup(self, host: HostKey, now: Instant) -> Addresses | _Postponed | None:
         """The result for a name that may not be looked up now; None if it may be."""
-        if len(self._asking) >= self._most_asked:
-            return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._a_little_later(now))
+        if len(self._in_flight) >= self._max_lookups:
+            return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, self._a_little_later(now))
         if self._breaker.is_closed:
-            until = self._setbacks.domain_blocked_until(self._domain(host), now)
+            until = self._backoff.domain_blocked_until(self._domain(host), now)
             if until is None:
                 return None
-            return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, until)
+            return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, until)
         if now >= self._breaker.until:
             return None  # a probe is due, and this name is part of it
-        return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
+        return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
 
     def _after_the_next_probe(self, now: Instant) -> Instant:
         """When to try again while the resolver is down; spread over time."""
@@ -210,10 +210,10 @@ class Resolver:
     def _a_little_later(self, when: Instant) -> Instant:
         return Instant(when + self._pause * (0.25 + 0.75 * self._chance.random()))
 
-    def _not_now(self, host: HostKey, put_off: _PutOff, begun: float) -> ResolveLater:
-        self._put_off += 1
+    def _later(self, host: HostKey, postponed: _Postponed, begun: float) -> ResolveLater:
+        self._postponed += 1
         took = Seconds(self._clock.monotonic() - begun)
-        return ResolveLater(put_off.failure, f"lookup of {host} postponed", took, False, put_off.until)
+        return ResolveLater(postponed.failure, f"lookup of {host} postponed", took, False, postponed.until)
 
     def _failed(self, host: HostKey, failure: Failure, begun: float) -> Failed:
         took = Seconds(self._clock.monotonic() - begun)
@@ -221,42 +221,42 @@ class Resolver:
 
     # --- lookups ---------------------------------------------------------------------------------
 
-    async def _ask(self, host: HostKey) -> Addresses | Absence | _PutOff:
+    async def _look_up(self, host: HostKey) -> Addresses | Absence | _Postponed:
         """Look a host up, and determine what is at fault if there is no answer."""
-        if not self._breaker.is_closed and not await self._is_well(host):
+        if not self._breaker.is_closed and not await self._is_working(host):
             now = self._clock.now()
-            return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
+            return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
         asked = self._clock.now()
-        look_up = await self._questions.look_up(host)
+        look_up = await self._lookups.look_up(host)
         now = self._clock.now()
         self.times.note_seconds(now - asked)
         result = look_up.result
         if look_up.answered:
             self._breaker.on_answer(host, now)
         else:
-            self._breaker.on_no_answer(host, asked, now, nobody_there=look_up.unreachable)
-            if not self._breaker.is_closed and not await self._is_well(None):
+            self._breaker.on_no_answer(host, asked, now, unreachable=look_up.unreachable)
+            if not self._breaker.is_closed and not await self._is_working(None):
                 now = self._clock.now()
                 assert isinstance(result, Failure)
-                return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
+                return self._cache.stale(host, now) or _Postponed(result, self._after_the_next_probe(now))
             now = self._clock.now()
         if asked < self._breaker.recovered_at and isinstance(result, Failure) and result in DNS_ERRORS:
             # The resolver was down during the lookup and has recovered, so the name is not to blame. The answer to one
             # of its two queries may have arrived after that, with the other one lost.
-            return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
+            return self._cache.stale(host, now) or _Postponed(result, self._after_the_next_probe(now))
         domain = self._domain(host)
         if isinstance(result, Found):
-            self._setbacks.on_success(host, domain)
+            self._backoff.on_success(host, domain)
             if host not in self._canaries:
                 self._canaries.append(host)
             return self._cache.store_addresses(host, result.addresses, result.ttl, now)
         self._failures += 1
         if result in DNS_ERRORS:
-            return self._cache.store_failure(host, result, self._setbacks.on_failure(host, domain, now), now)
-        self._setbacks.on_success(host, domain)
+            return self._cache.store_failure(host, result, self._backoff.on_failure(host, domain, now), now)
+        self._backoff.on_success(host, domain)
         return self._cache.store_absence(host, result, now)
 
-    async def _is_well(self, host: HostKey | None) -> bool:
+    async def _is_working(self, host: HostKey | None) -> bool:
         """Whether the resolver answers after all, within `_PROBE_PATIENCE`. One probe serves all callers."""
         task = self._probing
         if task is None:
@@ -273,17 +273,17 @@ class Resolver:
         # A different one each time: a name that was answered once may no longer exist.
         self._canaries.rotate(1)
         names = {self._canaries[0] if self._canaries else _ROOT, host or _ROOT}
-        look_ups = await asyncio.gather(*(self._questions.look_up(name) for name in names))
+        look_ups = await asyncio.gather(*(self._lookups.look_up(name) for name in names))
         now = self._clock.now()
         for name, look_up in zip(names, look_ups, strict=True):
             if look_up.answered:
                 self._breaker.on_answer(name, now)
                 return True
         self._breaker.on_probe_failure(now)
-        self._questions.reload()
+        self._lookups.reload()
         for suspect in self._breaker.suspects():
             # They failed because DNS is down, and need not wait longer than the others.
-            self._setbacks.forgive(suspect, self._domain(suspect))
+            self._backoff.forgive(suspect, self._domain(suspect))
             if isinstance(self._cache.look_up(suspect, now), Absence):
                 self._cache.forget(suspect)
         return False
@@ -295,7 +295,7 @@ class Resolver:
         return self._domain_of(host) if self._domain_of is not None else None
 
 
-def _without_asking(host: HostKey) -> str | Failure | None:
+def _literal_address(host: HostKey) -> str | Failure | None:
     """The address of a host that is an address itself or `localhost` (RFC 6761, 6.3); a failure for a name that cannot
     exist; None if it must be looked up."""
     if host == "localhost" or host.endswith(".localhost"):

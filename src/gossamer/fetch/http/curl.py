@@ -57,16 +57,16 @@ class CurlFetcher:
         allow: Callable[[str], bool],
         max_connections: int = MAX_CONNECTIONS,
         ca_file: str | None = None,
-        usual: HostOptions | None = None,
+        default: HostOptions | None = None,
         room: BodyMemory | None = None,
     ) -> None:
-        """`ca_file` holds the trusted roots, in PEM; without it, the system's. `usual` is for requests without options.
-        `room` bounds the memory of all bodies in flight."""
+        """`ca_file` holds the trusted roots, in PEM; without it, the system's. `default` are the options of requests
+        without any. `room` bounds the memory of all bodies in flight."""
         self._room = room or BodyMemory()
         self.times = ExchangeTimes()
         self._limits, self._clock, self._allow = limits, clock, allow
         self._fields = default_fields(user_agent)
-        self._usual = usual or HostOptions()
+        self._default = default or HostOptions()
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
         self._connections_a_pool = max(1, max_connections // _POOLS)
         self._pools: list[CurlPool] = []
@@ -82,7 +82,7 @@ class CurlFetcher:
     async def fetch(self, request: Request) -> FetchOutcome:
         """One exchange; see `Fetcher.fetch`. Raises ValueError for a malformed request."""
         address = request.address
-        options = request.options or self._usual
+        options = request.options or self._default
         if not self._may_dial(address, options):
             return Failed(Failure.BLOCKED_ADDRESS, f"may not dial {address}", Seconds(0.0), contacted=False)
         if self._odd and options.proxy is None and (request.host, request.port) in self._odd:
@@ -135,8 +135,8 @@ class CurlFetcher:
                 outcome: FetchOutcome = failed
             else:
                 curl = handle.curl
-                asked, anew = curl.getinfo(pycurl.PRETRANSFER_TIME_T), curl.getinfo(pycurl.NUM_CONNECTS) > 0
-                if anew:
+                asked, connected_now = curl.getinfo(pycurl.PRETRANSFER_TIME_T), curl.getinfo(pycurl.NUM_CONNECTS) > 0
+                if connected_now:
                     self.times.on_connected(curl.getinfo(pycurl.CONNECT_TIME_T), curl.getinfo(pycurl.APPCONNECT_TIME_T))
                 first, last = curl.getinfo(pycurl.STARTTRANSFER_TIME_T), curl.getinfo(pycurl.TOTAL_TIME_T)
                 self.times.on_answered(asked, first, last)
@@ -151,7 +151,7 @@ class CurlFetcher:
                     started=started,
                     took=Seconds(max(0.0, clock.monotonic() - begun - asked / MICROSECONDS)),
                     truncated=exchange.truncated,
-                    new_connection=anew,
+                    new_connection=connected_now,
                     protocol=exchange.protocol,
                     unverified=handle.secure and not options.verify,
                     dropped_fields=exchange.dropped_fields,
@@ -262,7 +262,7 @@ class CurlFetcher:
             return self._failed(Failure.BAD_STATUS_LINE, "no final answer", begun)
         if exchange.status == _NOT_MODIFIED and not any(name.lower() in _CONDITIONS for name, _ in request.headers):
             return self._failed(Failure.PROTOCOL_ERROR, "304 to a request without conditions", begun)
-        if exchange.status == PROXY_WANTS_CREDENTIALS and (request.options or self._usual).proxy is not None:
+        if exchange.status == PROXY_WANTS_CREDENTIALS and (request.options or self._default).proxy is not None:
             return self._failed(Failure.PROXY_FAILED, "the proxy rejected the credentials", begun)
         return None
 

@@ -31,11 +31,11 @@ def default_fields(user_agent: str) -> Fields:
     return fields
 
 
-def all_fields(usual: Fields, options: HostOptions) -> list[tuple[str, str]]:
+def all_fields(default: Fields, options: HostOptions) -> list[tuple[str, str]]:
     """The fields sent to a host, including secrets. The host's own fields replace the default ones."""
     theirs = tuple(options.fields())
     replaced = {name.lower() for name, _ in theirs}
-    return [*(field for field in usual if field[0].lower() not in replaced), *theirs]
+    return [*(field for field in default if field[0].lower() not in replaced), *theirs]
 
 
 def session_store() -> pycurl.CurlShare:
@@ -52,10 +52,10 @@ class Handle:
     """
 
     __slots__ = (
+        "_default_patience",
         "_fields",
         "_patience",
         "_tail",
-        "_usual_patience",
         "begun",
         "curl",
         "exchange",
@@ -96,8 +96,8 @@ class Handle:
         curl.setopt(pycurl.MAXAGE_CONN, _IDLE_SECONDS)
         curl.setopt(pycurl.BUFFERSIZE, _READ_BUFFER)
         # A backstop for the sweep, which cannot see libcurl reconnect when it silently repeats a request.
-        self._usual_patience = int(1000 * (limits.connect + limits.tls)) + 1
-        self._patience = self._usual_patience
+        self._default_patience = int(1000 * (limits.connect + limits.tls)) + 1
+        self._patience = self._default_patience
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, self._patience)
         if ca_file is not None:
             curl.setopt(pycurl.CAINFO, ca_file)
@@ -109,8 +109,8 @@ class Handle:
         """Take the held piece, and continue reading."""
         self.curl.pause(pycurl.PAUSE_CONT)
 
-    def follow(self, options: HostOptions, usual: Fields) -> None:
-        """Use these options from now on. `usual` are the fields of every request."""
+    def follow(self, options: HostOptions, default: Fields) -> None:
+        """Use these options from now on. `default` are the fields of every request."""
         curl = self.curl
         version = pycurl.CURL_HTTP_VERSION_2TLS if options.http2 else pycurl.CURL_HTTP_VERSION_1_1
         curl.setopt(pycurl.HTTP_VERSION, version)
@@ -126,7 +126,7 @@ class Handle:
             curl.setopt(pycurl.PROXY, f"{proxy.scheme}://{proxy.host}:{proxy.port}")
             curl.setopt(pycurl.PROXYUSERNAME, proxy.user)
             curl.setopt(pycurl.PROXYPASSWORD, proxy.password)
-        fields = all_fields(usual, options)
+        fields = all_fields(default, options)
         self._fields = [f"{name}: {value}" for name, value in fields]
         if self.proxied:
             self._fields.append("Proxy-Connection:")  # without a value: keeps libcurl from adding its own
@@ -161,7 +161,7 @@ class Handle:
             curl.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
         if request.body_bytes is not None:
             self.exchange.body_limit = min(self.exchange.body_limit, request.body_bytes)
-        patience = self._usual_patience
+        patience = self._default_patience
         if request.connect is not None:
             patience = min(patience, max(1, int(1000 * request.connect)))
         if patience != self._patience:

@@ -1,35 +1,31 @@
-"""Orders compared without fetching: a link graph is replayed as if it were crawled.
+"""Simulators: orderings and recrawl policies compared without fetching.
 
-What comes in: a graph (`graph`), read from a file (`reading`), computed from the simulated web (`web`), or made by the
-command from the links that a crawl has stored.
+**Orderings.** A link graph is replayed as if it were crawled. The graph is read from a file, computed from the
+simulated web, or made from the links that a crawl has stored.
 
-    pagerank          what each page is worth, from the whole graph
-    policies          the crawl's own orderings and others by name: they hear of links and answer which page is next
-    best_first        the queue most of them use: exact although scores change while pages wait (`promises`: how)
-    replay            seeds, one fetch a slot, resting sites; which share of all PageRank the first pages hold
-    tables            the shares as text, JSON and Markdown
-    plot              the shares as curves: a `drawing`, as SVG
+    graph             link graphs, where they come from, and their PageRank: the value of each page
+    policies          the crawl's own orderings and others by name: they observe links and choose the next page
+    baselines         orderings for comparison that no crawl has
+    knowledge         what a crawl would know of each page and site so far
+    best_first        the queue of most policies: exact although scores change while pages wait
+    replay            seeds, one fetch per slot, resting sites; the share of all PageRank in the first pages
+    plot              the shares as curves, in SVG
 
-What always holds:
-  * a policy never sees the graph, only what a crawl would tell it (but `omniscient`, which is a bound);
-  * the same graph and plan give the same figures on every machine: scores are whole numbers, chance is seeded;
-  * every page that can be reached is fetched once, and a resting site is not contacted.
+Invariants:
+  * a policy never sees the graph, only what a crawl would see (except `omniscient`, which is an upper bound);
+  * the same graph and plan give the same numbers on every machine: scores are whole numbers, randomness is seeded;
+  * every reachable page is fetched once, and a resting site is not contacted.
 
-Recrawl policies compared without fetching: pages that change are visited under a virtual clock.
+**Recrawl policies.** Pages that change are visited under a virtual clock, by the crawl's own policies
+(`gossamer.recrawl`) and within a budget of visits.
 
-What comes in: a world (`world`), drawn, read from a file of recorded change times, or the simulated web; policies,
-which are the crawl's own (`gossamer.recrawl`); and a budget of visits.
+    recrawl_world     pages: when they change, how important they are, on which host; drawn, recorded or simulated
+    time_travel       time passes, visits take place, the policy chooses the next one; the price follows the budget
+    recrawl_compare   each policy in the same worlds: how fresh were the copies, and how fresh could they have been?
+    recrawl_report    the result as text, JSON and SVG
 
-    world         pages: when they change, how important they are, on which host
-    served        the simulated web as such a world, and what a real crawl of it did there
-    travel        time passes, visits take place, the policy says when the next one is; the price follows the budget
-    compare       each policy in the same worlds: how fresh were the copies, and how fresh could they have been?
-    tables        the answer as text, JSON and Markdown
-    plot          freshness over time, as a drawing
-
-What always holds:
-  * a policy sees of a page what a crawl would see, and nothing of the world (but `known-rates`, which is a bound);
+Invariants:
+  * a policy sees of a page what a crawl would see, and nothing else (except `known-rates`, which is an upper bound);
   * freshness is exact: the time from each visit to the next change, not a sample;
-  * no more visits are made than the budget allows, none to a host that rests, and the same world gives the same
-    figures.
+  * no more visits are made than the budget allows, none to a resting host, and the same world gives the same numbers.
 """

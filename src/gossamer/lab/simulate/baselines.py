@@ -1,8 +1,7 @@
-"""`push`: as `importance`, but credit that falls on a fetched page goes on along its links. Needs all links kept.
+"""Orderings for comparison that no crawl has: `backlink`, `omniscient`, `push` and `random`.
 
-Orders to compare with, which no crawl has: one best-first queue carries them out.
-
-`random`: any of the waiting pages, each with the same chance.
+All but `random` use one best-first queue. `push` is `importance`, except that credit that reaches a fetched page is
+passed on along its links, for which all links must be kept.
 """
 
 from collections import deque
@@ -16,7 +15,7 @@ _RANK_UNITS = 10**15
 
 
 class SingleQueue:
-    """A policy with one queue. By itself: the oldest entry first, whatever is learnt."""
+    """A policy with one queue. By itself first in, first out."""
 
     def __init__(self, setting: CrawlFacts) -> None:
         self._queue = BestFirst(setting.site_of)
@@ -45,7 +44,8 @@ class Backlink(SingleQueue):
 
 
 class Omniscient(SingleQueue):
-    """`omniscient`: of the known pages the one of highest true PageRank. No crawler can; it shows what order can do."""
+    """`omniscient`: the known page with the highest true PageRank. Impossible for a crawler; an upper bound for
+    orderings."""
 
     def __init__(self, setting: CrawlFacts) -> None:
         super().__init__(setting)
@@ -56,14 +56,14 @@ class Omniscient(SingleQueue):
 
 
 ENOUGH = CREDIT_UNIT * 3 // 10
-"""A fetched page hands its credit on when it has more than this. Less is more exact, and costs more."""
+"""A fetched page passes its credit on when it has more than this. Less is more exact, and costs more."""
 
 
 class Push(SingleQueue):
-    """score = credit of the page + 1 / (1 + pages of its site fetched so far).
+    """`push`: score = credit of the page + 1 / (1 + pages of its site fetched so far).
 
-    The credit of a waiting page is its PageRank on the known graph, where pages without links absorb it, short of at
-    most what fetched pages have and have not handed on yet. Every hand-on uses credit up, so it ends.
+    The credit of a waiting page is its PageRank on the known graph, where pages without links absorb credit, minus at
+    most what fetched pages have not passed on yet. Passing credit on reduces it, so the process terminates.
     """
 
     def __init__(self, setting: CrawlFacts, enough: int = ENOUGH) -> None:
@@ -73,7 +73,7 @@ class Push(SingleQueue):
         self._queue = BestFirst(setting.site_of, self._term)
         self._links: dict[int, Sequence[int]] = {}  # of fetched pages
         self.credit = [BIRTH_CREDIT] * len(setting.site_of)  # by page
-        self.handed_on = 0  # links along which credit has gone: what the policy costs
+        self.handed_on = 0  # links along which credit was passed: the cost of the policy
 
     def on_found(self, page: int, source: int | None) -> None:
         self._queue.add(page, self.credit[page])
@@ -105,7 +105,8 @@ class Push(SingleQueue):
 
 
 class RandomOrder:
-    """Draws among all pages of sites that do not rest. A tree of counts finds the site in O(log sites)."""
+    """`random`: a random waiting page of the sites that do not rest. A tree of counts finds its site in O(log
+    sites)."""
 
     def __init__(self, setting: CrawlFacts) -> None:
         self._site_of = setting.site_of

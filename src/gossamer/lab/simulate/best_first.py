@@ -1,10 +1,8 @@
-"""Hot: the queue of a best-first order (benchmarks/bench_orderings.py). Exact, though scores change while pages wait.
+"""Hot: the queue of a best-first ordering (benchmarks/bench_orderings.py). Exact, although scores change while pages
+wait.
 
 A page's score is its own part plus a term that it shares with all pages of its site. Each site has a heap by the own
-part; `LazyHeap` holds each site's best page with the term added. A changed term moves one entry, not thousands.
-
-The heaps are ordered by *place*, one integer: `entry - score * 2**40`. The smallest is the highest score, and among
-equals the oldest entry. Scores are integers too, so sums are exact and equal scores compare equal.
+part; another heap has each site's best page with the term added. A changed term moves one entry, not thousands.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,11 +26,12 @@ def entry_of(place: int) -> int:
 class BestFirst:
     """Waiting pages, best first; among equals the oldest entry. Every change is O(log n).
 
-    Invariant: a page that waits has exactly one valid place in the heap of its site: the one in `_place`.
+    Invariant: a waiting page has exactly one valid place in the heap of its site: the one in `_place`.
     """
 
     def __init__(self, site_of: Sequence[int], term: Callable[[int], int] | None = None) -> None:
-        """`term` gives the shared part of a site's scores. It may fall unnoticed; a rise must be told (`site_rose`)."""
+        """`term` gives the shared part of a site's scores. It may fall without notice; a rise must be reported
+        (`raise_site`)."""
         self._site_of = site_of
         self._term = term
         self._entries = 0
@@ -49,7 +48,7 @@ class BestFirst:
         return len(self._place)
 
     def add(self, page: int, score: int = 0, entry: int | None = None) -> None:
-        """A page enters. `entry` is its age where several queues share one count; small is old."""
+        """Add a page. `entry` is its age if several queues share one counter; small is old."""
         if entry is None:
             entry = self._entries
             self._entries += 1
@@ -60,7 +59,7 @@ class BestFirst:
         self._promise(site, place)
 
     def lift(self, pages: Iterable[int], amount: int) -> None:
-        """Raise the own part of all `pages` that wait; the others are passed over. `amount` is not negative."""
+        """Raise the own part of all `pages` that wait; others are ignored. `amount` is not negative."""
         if not amount:
             return
         step = place_of(amount, 0)
@@ -78,7 +77,7 @@ class BestFirst:
             self._promise(site, place)
 
     def change(self, page: int, score: int) -> None:
-        """The own part of a page that waits is `score` from now on, higher or lower than before. Its age stays."""
+        """Set the own part of a waiting page, higher or lower than before. Its age stays."""
         old = self._place[page]
         place = place_of(score, entry_of(old))
         if place == old:
@@ -86,12 +85,12 @@ class BestFirst:
         self._place[page] = place
         site = self._site_of[page]
         heappush(self._heaps[site], place)
-        # A fall is found out at the top.
+        # A fall is corrected at the top of the heap.
         if place < old:
             self._promise(site, place)
 
     def raise_site(self, site: int) -> None:
-        """The term of the site is higher than it was."""
+        """The term of the site has risen."""
         place = self._best_of(site)
         if place is not None:
             self._promise(site, place)
@@ -102,26 +101,26 @@ class BestFirst:
         return None if found is None else found[0]
 
     def take(self) -> int | None:
-        """The best page of all sites that do not rest, which waits no longer; None where there is none."""
+        """Remove and return the best page of all sites that do not rest; None if there is none."""
         found = self._sites.first()
         return None if found is None else self.take_at(found[1])
 
     def take_at(self, site: int) -> int | None:
-        """The best page of one site, which waits no longer; None if it rests or has none."""
+        """Remove and return the best page of one site; None if it rests or has none."""
         place = None if site in self._resting else self._best_of(site)
         if place is None:
             return None
         page = self._page_at[entry_of(place)]
-        # What the site promised stays: its next page is worth less, which is found out at the top.
+        # The entry of the site stays: its next page has a lower score, which is corrected at the top of the heap.
         self.remove(page)
         return page
 
     def remove(self, page: int) -> None:
-        """The page waits no longer. Its places in the heaps are invalid from now on."""
+        """Remove a page. Its places in the heaps become invalid."""
         del self._page_at[entry_of(self._place.pop(page))]
 
     def rest(self, site: int) -> None:
-        """No page of the site is to be taken until it is woken."""
+        """Take no page of the site until `wake`."""
         self._resting.add(site)
         self._sites.withdraw(site)
 
@@ -141,7 +140,7 @@ class BestFirst:
         return place if self._term is None else place + place_of(self._term(site), 0)
 
     def _best_of(self, site: int) -> int | None:
-        """The place of the site's best page; invalid ones before it are thrown away."""
+        """The place of the site's best page; drops invalid places before it."""
         heap = self._heaps.get(site)
         if heap is None:
             return None

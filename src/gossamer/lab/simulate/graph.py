@@ -1,10 +1,8 @@
-"""A link graph at rest: who links to whom, on which site, and under which name if that is known.
+"""Link graphs: read from a file, or computed from the simulated web; and their PageRank.
 
-Reads a graph file: gzip or plain text, the number of pages and then a line of links for each of them.
-
-The link graph of the simulated web: all its URLs but those that robots.txt closes to us.
-
-Hot: PageRank of a whole graph in plain Python (benchmarks/bench_orderings.py): what orders are measured by.
+A graph file is plain text or gzip: the number of pages, then a line of links for each of them. The graph of the
+simulated web has all its URLs except those that robots.txt disallows. Hot: `pagerank`, by which orderings are measured
+(benchmarks/bench_orderings.py).
 """
 
 import gzip
@@ -25,7 +23,7 @@ from gossamer.lab.simweb.web import SimWeb
 
 @dataclass(frozen=True, slots=True)
 class LinkGraph:
-    """Pages are numbered from 0, and all numbers stand in arrays.
+    """A link graph. Pages are numbered from 0, and all numbers are in arrays.
 
     The links of page p are `targets[starts[p]:starts[p + 1]]`.
 
@@ -38,8 +36,8 @@ class LinkGraph:
     site_of: Sequence[int]  # by page
     suffix_of: Sequence[int]  # by site: the second-level suffix its name ends in
     urls: Sequence[str] | None = None  # by page; a graph file has none
-    seeds: Sequence[int] = ()  # the pages that a crawl started from, where that is known
-    self_links: int = 0  # so many links of a page to itself were left out
+    seeds: Sequence[int] = ()  # the pages that a crawl started from, if known
+    self_links: int = 0  # links of pages to themselves that were left out
 
     @property
     def pages(self) -> int:
@@ -66,10 +64,9 @@ def make_graph(
     urls: Sequence[str] | None = None,
     seeds: Sequence[int] = (),
 ) -> LinkGraph:
-    """A graph from the links of each page in turn. Self links and repeated ones are left out; order is kept.
+    """A graph from the links of each page in turn. Self links and repeated links are left out; order is kept.
 
-    Without `suffix_of` all sites are taken to have the same suffix. Raises ValueError for a link, or a site, that
-    is not there.
+    Without `suffix_of` all sites have the same suffix. Raises ValueError for a link or a site that does not exist.
     """
     starts, targets = array("q", [0]), array("q")
     self_links = 0
@@ -82,7 +79,7 @@ def make_graph(
         starts.append(len(targets))
     pages = len(starts) - 1
     if targets and not 0 <= min(targets) <= max(targets) < pages:
-        raise ValueError(f"a link leads to page {max(targets)}, but there are {pages}")
+        raise ValueError(f"link to page {max(targets)}, but there are only {pages} pages")
     if len(site_of) != pages:
         raise ValueError(f"{pages} pages, but sites for {len(site_of)}")
     suffixes = array("q", suffix_of if suffix_of is not None else [0] * (max(site_of, default=-1) + 1))
@@ -94,15 +91,15 @@ _ENDINGS = (".gz", ".graph-txt")
 
 
 def read_graph(path: Path, sites: Path | None = None) -> LinkGraph:
-    """The graph of a file, and its sites by the first page of each, one number a line.
+    """The graph of a file; its sites are given by the first page of each, one number per line.
 
-    Without `sites` a file `NAME.site-starts.txt` beside the graph is used; where there is none, all pages are taken
-    to be of one site. Raises UsageError naming the file and the line that cannot be.
+    Without `sites` the file `NAME.site-starts.txt` next to the graph is used; if there is none, all pages are of one
+    site. Raises UsageError with the file and the line that is invalid.
     """
     try:
         with _open(path) as lines:
             pages = _number_of_pages(path, lines.readline())
-            starts = _site_starts(sites or _beside(path), pages)
+            starts = _site_starts(sites or _default_sites(path), pages)
             site_of = array("q", (bisect_right(starts, page) - 1 for page in range(pages)))
             return make_graph(_stem(path), _links(path, lines, pages), site_of)
     except (OSError, EOFError, zlib.error) as error:
@@ -130,13 +127,13 @@ def _links(path: Path, lines: IO[bytes] | gzip.GzipFile, pages: int) -> Iterator
         try:
             links = list(map(int, line.split()))
         except ValueError:
-            raise UsageError(f"{path}: line {page + 2} is no list of page numbers") from None
+            raise UsageError(f"{path}: line {page + 2} is not a list of page numbers") from None
         if links and not 0 <= min(links) <= max(links) < pages:
-            raise UsageError(f"{path}: line {page + 2} links to a page that is not there")
+            raise UsageError(f"{path}: line {page + 2} links to a page that does not exist")
         yield links
-    # Also has the checksum of a packed file verified.
+    # Also verifies the checksum of a gzip file.
     if lines.read().strip():
-        raise UsageError(f"{path}: goes on after the last of {pages} pages")
+        raise UsageError(f"{path}: has more lines than {pages} pages")
 
 
 def _site_starts(path: Path | None, pages: int) -> list[int]:
@@ -158,19 +155,18 @@ def _stem(path: Path) -> str:
     return name
 
 
-def _beside(path: Path) -> Path | None:
-    beside = path.with_name(f"{_stem(path)}.site-starts.txt")
-    return beside if beside.is_file() else None
+def _default_sites(path: Path) -> Path | None:
+    sites = path.with_name(f"{_stem(path)}.site-starts.txt")
+    return sites if sites.is_file() else None
 
 
 AGENT = "gossamer"
 
 
 def graph_of_web(config: SimWebConfig) -> LinkGraph:
-    """Every URL a correct crawl would request, with the links that it would find there. A redirect is one link.
+    """Every URL that a correct crawl would request, with the links that it would find there. A redirect is one link.
 
-    Sites are hosts. A suffix is the last but one label of a host's name, so the
-    hosts of one cluster share it.
+    Sites are hosts. The suffix is the last but one label of a host's name, so the hosts of one cluster share it.
     """
     web = SimWeb(config)
     places = [
@@ -197,7 +193,7 @@ def graph_of_web(config: SimWebConfig) -> LinkGraph:
 
 
 def _links_of_page(web: SimWeb, place: Place) -> Iterator[Place]:
-    """In the order in which they stand on the page: the navigation bar, the host's own pages, other hosts."""
+    """In document order: the navigation bar, the host's own pages, other hosts."""
     host, page = place
     match host.kind(page):
         case Kind.MISSING:
@@ -217,10 +213,10 @@ _MAX_ROUNDS = 200
 
 
 def pagerank(graph: LinkGraph, *, damping: float = DAMPING, tolerance: float = 1e-6) -> Sequence[float]:
-    """The PageRank of every page; it sums to 1.
+    """The PageRank of every page; the sum is 1.
 
-    A page without links leads anywhere with the same chance, and so does the jump. Ends when a round changes all
-    ranks together by less than `tolerance`, or after 200 rounds.
+    A page without links leads to every page with the same probability, and so does the random jump. Ends when an
+    iteration changes all ranks together by less than `tolerance`, or after 200 iterations.
     """
     pages = graph.pages
     linking = [(page, links) for page in range(pages) if (links := graph.links_of(page))]

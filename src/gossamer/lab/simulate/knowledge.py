@@ -1,7 +1,5 @@
-"""Hot: what a crawl would have learnt by now of each page and site (benchmarks/bench_orderings.py).
-
-What an ordering hears of a crawl, and what it is asked.
-"""
+"""Hot: what a crawl would know so far of each page and site (benchmarks/bench_orderings.py); and the interface of a
+simulated ordering."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,25 +11,25 @@ from gossamer.model.units import Url
 
 
 class Policy(Protocol):
-    """Decides which of the known pages is fetched next. Does no IO; every event costs O(log n) for each link.
+    """Decides which of the known pages is fetched next. Does no IO; every event costs O(log n) per link.
 
-    Events come in this order: a fetched page's new links are `found` one by one, then all its links are `fetched`.
+    Order of events: `on_found` for each new link of a fetched page, then `on_fetched` with all its links.
     """
 
     def on_found(self, page: int, source: int | None) -> None:
-        """A page was met for the first time, on the page `source` (None: a seed). From now on it waits."""
+        """A page was found for the first time, on the page `source` (None: a seed). From now on it waits."""
         ...
 
     def on_fetched(self, page: int, links: Sequence[int]) -> None:
-        """A page taken before was fetched, and links to these pages, new or known, each named once."""
+        """A page returned by `best` was fetched, and links to these pages, new or known, without repetitions."""
         ...
 
     def best(self) -> int | None:
-        """The page to fetch next, which waits no longer. None if nothing waits on a site that does not rest."""
+        """Remove and return the page to fetch next. None if nothing waits on a site that does not rest."""
         ...
 
     def rest(self, site: int) -> None:
-        """The site was contacted and must be left alone until `wake`."""
+        """The site was contacted and must not be contacted again until `wake`."""
         ...
 
     def wake(self, site: int) -> None: ...
@@ -43,8 +41,8 @@ class CrawlFacts:
 
     site_of: Sequence[int]  # by page
     suffix_of: Sequence[int]  # by site
-    urls: Sequence[str] | None = None  # by page, where names are known
-    ranks: Sequence[float] = ()  # true PageRank by page: for the order that knows everything, and no other
+    urls: Sequence[str] | None = None  # by page, if known
+    ranks: Sequence[float] = ()  # true PageRank by page, for the omniscient ordering only
     chance: Random = field(default_factory=lambda: Random(0))
 
 
@@ -56,9 +54,9 @@ _LOOKED_AT = frozenset({4, 16, 64, 256, 1024})
 
 
 class Knowledge:
-    """Counts links, visits and credit as the crawl's store does. Sites stand for registrable domains.
+    """Counts links, visits and credit as the crawl's store does. Sites represent registrable domains.
 
-    New pages are `found` first, then all links of the page they were found on are counted (`fetched`).
+    `on_found` for new pages first, then `on_fetched` with all links of the page they were found on.
     """
 
     def __init__(self, setting: CrawlFacts) -> None:
@@ -99,12 +97,12 @@ class Knowledge:
                 domain.links_from_others += 1
 
     def entry_of(self, page: int) -> int:
-        """How many pages were met before it, and itself."""
+        """The number of pages found up to and including this one."""
         return self._entry[page]
 
     def has_grown(self, page: int, by: int) -> bool:
-        """Whether its links, of which that on the page `by` was counted last, have just reached 4, 16, 64, 256 or 1024;
-        or those from other sites 1, 2, 4 and so on."""
+        """Whether the page's links, the last of which is on the page `by`, have just reached 4, 16, 64, 256 or 1024; or
+        those from other sites 1, 2, 4 and so on."""
         count = self._links[page]
         if count in _LOOKED_AT:
             return True
@@ -112,7 +110,7 @@ class Knowledge:
         return count > 1 and self._site_of[page] != self._site_of[by] and not others & (others - 1)
 
     def facts_of(self, page: int) -> UrlFacts:
-        """Of a page that waits. Where the graph has no names, its URL is empty."""
+        """The facts of a waiting page. If the graph has no names, its URL is empty."""
         return UrlFacts(
             self._entry[page],
             _NAMELESS if self._urls is None else Url(self._urls[page]),

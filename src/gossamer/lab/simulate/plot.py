@@ -1,8 +1,6 @@
-"""A drawing as values, lines and words at places, and as an SVG document.
+"""Plots the curves of orderings as an SVG document: one panel per rest, one named line per ordering.
 
-Curves side by side as a drawing: a panel for each rest, a line and a name for each order.
-
-Lines differ in colour and in dashes, so they can be told apart without colour vision and on paper.
+Lines differ in colour and in dashes, so that they can be distinguished without colour vision and in print.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +14,7 @@ Point = tuple[float, float]  # across from the left, down from the top
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through points. `dashes` are the lengths of ink and gap by turns; none is a line without gaps."""
+    """A line through points. `dashes` are the lengths of dashes and gaps in turn; empty for a solid line."""
 
     points: tuple[Point, ...]
     colour: str  # "#rrggbb"
@@ -38,7 +36,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """On white ground; what stands later is drawn over what stands earlier."""
+    """A drawing on a white background; later marks are drawn over earlier ones."""
 
     width: float
     height: float
@@ -46,7 +44,7 @@ class Drawing:
 
 
 def svg(drawing: Drawing) -> str:
-    """A whole document."""
+    """The whole SVG document."""
     size = f"{drawing.width:g} {drawing.height:g}"
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="sans-serif">'
     ground = f'<rect width="{drawing.width:g}" height="{drawing.height:g}" fill="white"/>'
@@ -71,9 +69,9 @@ def _words(words: Words) -> str:
 
 _PANEL, _HEIGHT, _LEFT, _TOP, _NAMES, _BELOW = 440, 420, 64, 64, 150, 56
 _NAME_HEIGHT = 17.0
-_SAMPLE = 30  # of the line, beside its name
+_SAMPLE = 30  # length of the line next to its name
 
-# The colours of Okabe and Ito, chosen to differ for all kinds of colour vision. Not their yellow: the ground is white.
+# The colours of Okabe and Ito, which differ for all kinds of colour vision; without yellow, as the background is white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777")
 DASHES: tuple[tuple[float, ...], ...] = ((), (9, 4), (2, 3), (9, 3, 2, 3), (15, 4), (5, 2))
 GRID = "#dddddd"
@@ -81,7 +79,7 @@ AXIS = "#666666"
 
 
 def plot(title: str, curves: Sequence[Curve]) -> Drawing:
-    """Both axes are in percent: pages fetched across, PageRank gathered up."""
+    """Both axes are in percent: pages fetched on the x axis, PageRank collected on the y axis."""
     rests = list(dict.fromkeys(curve.rest for curve in curves))
     orders = list(dict.fromkeys(curve.order for curve in curves))
     styles = {order: (COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]) for i, order in enumerate(orders)}
@@ -128,7 +126,7 @@ def _panel(left: float, title: str, curves: Sequence[Curve], styles: _Styles) ->
 
 
 def apart(levels: Sequence[float], lowest: float) -> list[float]:
-    """Heights for names at these heights, which increase: pushed down where too close, then up from the lowest."""
+    """Heights for labels at these increasing heights: pushed down where too close, then up from the lowest."""
     found: list[float] = []
     for level in levels:
         found.append(max(level, found[-1] + _NAME_HEIGHT) if found else level)

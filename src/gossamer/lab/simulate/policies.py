@@ -1,16 +1,9 @@
-"""Who decides what is fetched next: the crawl's own orderings, and some to compare them with, by name.
+"""Hot (benchmarks/bench_orderings.py). Orderings as policies of a simulated crawl, by name.
 
-A policy hears what the crawl hears (`found`, `fetched`, a site rests or wakes) and answers one question (`best`). It
-keeps what waits and what its formula needs, and never looks at the graph, so that it would do the same in a crawl.
-
-    knowledge            links, credit and visits, counted as the crawl's store counts them
-    by_score, by_class   any ordering of `gossamer.frontier.orderings`, or of a user, as a policy
-    push                 `importance` with all links kept: what a crawl could gain by that
-    queued, shuffled     `backlink`, `omniscient` and `random`, which no crawl has
-
-Hot: an ordering of the crawl by classes, served by the crawl's own selector (benchmarks/bench_orderings.py).
-
-Hot: an ordering of the crawl by score, carried out exactly (benchmarks/bench_orderings.py).
+A policy observes what a crawl observes (`on_found`, `on_fetched`, a site rests or wakes) and chooses the next page
+(`best`). It stores the waiting pages and what its formula needs, and never sees the graph, so that it behaves as in a
+crawl. `ClassPolicy` and `ScorePolicy` run any ordering of `gossamer.frontier.orderings`, or of a plugin; classes are
+served by the crawl's own selector, scores exactly. The orderings for comparison are in `baselines`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +20,9 @@ from gossamer.lab.simulate.knowledge import CrawlFacts, Knowledge, Policy, Polic
 class ClassPolicy:
     """First in, first out in each class.
 
-    As in a crawl, a page enters where the link that it was found by puts it. It is looked at again when its links
-    reach 4, 16, 64, 256 and 1024, or those from other sites 1, 2, 4 and so on; if they lift it into a better class it
-    goes to the end of that queue. None is moved to a worse one.
+    As in a crawl, the link by which a page is found determines its first class. The class is computed again when its
+    links reach 4, 16, 64, 256 and 1024, or those from other sites 1, 2, 4 and so on; if it is better, the page goes to
+    the end of that queue. Pages never move to a worse class.
     """
 
     def __init__(self, ordering: Ordering, setting: CrawlFacts) -> None:
@@ -37,7 +30,7 @@ class ClassPolicy:
         self._knowledge = Knowledge(setting)
         self._selector = Selector(_ratios(ordering.fronts))
         self._fronts = [BestFirst(setting.site_of) for _ in range(ordering.fronts)]
-        self._front: dict[int, int] = {}  # by page that waits
+        self._front: dict[int, int] = {}  # by waiting page
         self._new: list[int] = []  # found on the page whose links are not counted yet
         self._turn = 0  # grows with every entry into any queue
 
@@ -53,7 +46,7 @@ class ClassPolicy:
         known.on_fetched(page, links)
         if not self._ordering.moved_by_links:
             return
-        # Those that are known already are older than those that are new.
+        # Known pages are older than new ones.
         for link in sorted((link for link in links if self._front.get(link)), key=known.entry_of):
             if known.has_grown(link, page) and (better := self._class_of(link)) < self._front[link]:
                 self._fronts[self._front[link]].remove(link)
@@ -93,9 +86,9 @@ class ClassPolicy:
 
 
 def _ratios(fronts: int) -> SelectorRatios:
-    """The crawl's default shares; each class beyond them gets half of the share of the one before."""
-    usual = SelectorRatios()
-    normal, high = list(usual.normal), list(usual.high)
+    """The crawl's default shares; each further class gets half of the share of the one before."""
+    default = SelectorRatios()
+    normal, high = list(default.normal), list(default.high)
     while len(normal) < fronts:
         normal.append(normal[-1] / 2)
         high.append(high[-1] / 2)
@@ -105,19 +98,19 @@ def _ratios(fronts: int) -> SelectorRatios:
 class ScorePolicy:
     """The highest total of page, domain and suffix first; among equals the oldest entry.
 
-    A term that all domains of a suffix share changes for all of them at once. So each suffix has a queue of its own, in
-    which the terms of domains compete, and the suffix's own term is added where suffixes do.
+    A term shared by all domains of a suffix changes for all of them at once. So each suffix has a queue of its own, in
+    which the terms of domains compete, and the suffix's term is added where suffixes compete.
     """
 
     def __init__(self, ordering: Ordering, setting: CrawlFacts) -> None:
         self._ordering = ordering
         self._site_of = setting.site_of
         self._knowledge = Knowledge(setting)
-        # What an ordering has no formula for needs no keeping up.
+        # Terms that an ordering does not define need not be updated.
         self._has_domain_term = type(ordering).domain_term is not Ordering.domain_term
         self._has_suffix_term = type(ordering).suffix_term is not Ordering.suffix_term
         self._suffix_of = setting.suffix_of if self._has_suffix_term else [0] * len(setting.suffix_of)
-        self._queues: dict[int, BestFirst] = {}  # by suffix; one for all where suffixes do not matter
+        self._queues: dict[int, BestFirst] = {}  # by suffix; a single one if suffixes do not matter
         self._suffixes = LazyHeap(self._offer)
         self._last_site: int | None = None
 
@@ -139,7 +132,7 @@ class ScorePolicy:
                 queue = queues[suffix_of[site_of[link]]]
                 if link in queue:
                     queue.change(link, self._whole(score(facts_of(link))))
-        # A formula may rise where another would fall, so all whose counts have changed are looked at.
+        # A term may rise or fall, so all sites whose counts have changed are updated.
         touched = dict.fromkeys((site_of[page], *map(site_of.__getitem__, links)))
         if self._has_domain_term:
             for site in touched:
@@ -188,15 +181,18 @@ class ScorePolicy:
             self._suffixes.raise_to(suffix, place)
 
     def _whole(self, number: float) -> int:
-        """Sums must be exact, or equals would not be equal. Raises UsageError for an ordering that forgets it."""
+        """Sums must be exact, or equal scores would not be equal. Raises UsageError for an ordering with fractional
+        scores."""
         whole = int(number)
         if whole != number:
-            raise UsageError(f"the ordering {self._ordering.name!r} gave {number}: scores and terms are whole numbers")
+            raise UsageError(
+                f"the ordering {self._ordering.name!r} returned {number}: scores and terms must be whole numbers"
+            )
         return whole
 
 
 def policy_of(make: Callable[[], Ordering]) -> PolicyMaker:
-    """An ordering of the crawl as a policy that replays it."""
+    """An ordering of the crawl as a policy."""
 
     def policy(setting: CrawlFacts) -> Policy:
         ordering = make()

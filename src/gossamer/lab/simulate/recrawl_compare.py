@@ -1,11 +1,10 @@
-"""Policies side by side in the same worlds: how fresh were the copies, and how fresh could they have been?
+"""Compares recrawl policies in the same worlds: how fresh were the copies, and how fresh could they have been?
 
-The best possible schedule where all rates are known: how fresh can copies be for so many visits a day?
-
-No crawl can do this; it is what policies are measured by. A page of importance w and rate l that is visited every g
-days is fresh for the share phi(x) = (1 - e^-x) / x of the time, x = l g. The sum over the pages is largest where one
-more visit is worth the same for all of them, the price; pages worth less than it at any gap get none (SCIENCE, 3.2).
-With a limit for each host, hosts that would exceed it have a higher price of their own (3.4).
+`optimum` is the best possible schedule if all rates are known: impossible for a crawl, but the measure of policies. A
+page of importance w and rate l that is visited every g days is fresh for the share phi(x) = (1 - e^-x) / x of the time,
+x = l g. The sum over the pages is largest if one more visit is worth the same for all of them, the price; pages that
+are worth less at any gap get no visits. With a limit for each host, hosts that would exceed it have a higher price of
+their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,11 +25,11 @@ Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """Visits a day for each page, the price of each page's host, and the freshness that they give."""
+    """Visits per day for each page, the price of each page's host, and the resulting freshness."""
 
     visits: Numbers
-    prices: Numbers  # of each host, or the one of the crawl
-    freshness: float  # weighted, importance in all being 1
+    prices: Numbers  # of each host, or of the crawl
+    freshness: float  # weighted by importance, whose sum is 1
 
 
 def optimum(
@@ -40,7 +39,7 @@ def optimum(
     host_of: Sequence[int] | None = None,
     cap: float = inf,
 ) -> Optimum:
-    """`budget` and `cap` (for each host) are visits a day."""
+    """`budget` and `cap` (for each host) are visits per day."""
     w, rate = np.asarray(importance, float), np.maximum(np.asarray(rates, float), 1e-12)
     host = np.asarray(host_of if host_of is not None and cap < inf else np.zeros(len(w)), int)
     hosts = int(host.max()) + 1
@@ -53,13 +52,13 @@ def optimum(
         low, high = (middle, high) if asked > budget else (low, middle)
     prices = np.maximum(own, high)
     visits = _visits(w, rate, prices[host])
-    if not visits.any():  # less than can be told apart by a price: one page has it all
+    if not visits.any():  # too small a budget to be divided by a price: one page gets it all
         visits[(w / rate).argmax()] = min(budget, cap)
     return Optimum(visits, prices, freshness(w, rate, visits))
 
 
 def freshness(importance: Sequence[float] | Numbers, rates: Sequence[float] | Numbers, visits: Numbers) -> float:
-    """What even visits give: the share of importance that is fresh at any time."""
+    """The freshness that evenly spaced visits give: the share of importance that is fresh at any time."""
     w, rate = np.asarray(importance, float), np.asarray(rates, float)
     seen = visits > 0
     x = rate[seen] / visits[seen]
@@ -67,7 +66,7 @@ def freshness(importance: Sequence[float] | Numbers, rates: Sequence[float] | Nu
 
 
 def _prices(w: Numbers, rate: Numbers, host: Numbers, ceiling: Numbers) -> Numbers:
-    """The price at which each host alone is asked for as much as it allows; 0 where it never is."""
+    """The price at which each host alone uses all that it allows; 0 if it never does."""
     hosts = len(ceiling)
     low, high = np.full(hosts, 1e-18), np.full(hosts, float((w / rate).max()))
     for _ in range(_STEPS):
@@ -78,7 +77,8 @@ def _prices(w: Numbers, rate: Numbers, host: Numbers, ceiling: Numbers) -> Numbe
 
 
 def _visits(w: Numbers, rate: Numbers, price: Numbers) -> Numbers:
-    """How often a page is visited at a price: h(x) = 1 - (1 + x) e^-x = price · rate / w, solved for x by Newton."""
+    """How often a page is visited at a price: h(x) = 1 - (1 + x) e^-x = price · rate / w, solved for x by Newton's
+    method."""
     share = price * rate / w
     visited = share < 1
     target = -np.log1p(-np.minimum(share, 1 - 1e-12))  # of x - log(1 + x), which is convex and soon linear
@@ -96,13 +96,13 @@ Maker = Callable[[], RecrawlPolicy]
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How a policy did, on the average over the worlds. Shares of 1; the second half of the time unless said."""
+    """The result of a policy, averaged over the worlds. Shares of 1; for the second half of the time unless noted."""
 
     policy: str
-    weighted: float  # fresh copies, pages counting by their importance
-    plain: float  # each page counting alike
+    weighted: float  # fresh copies, weighted by importance
+    plain: float  # fresh copies, unweighted
     of_optimum: float  # `weighted` as a share of the optimum
-    whole: float  # weighted, from the start on
+    whole: float  # weighted, from the start
     used: float  # of the budget
     curve: Sequence[tuple[float, float]] = field(repr=False)  # (day, weighted) over the whole time
     plain_curve: Sequence[tuple[float, float]] = field(repr=False)  # (day, plain)
@@ -119,7 +119,7 @@ class Comparison:
     days: float
     cycle: float  # days in which the budget could fetch every page once
     optimum: float  # importance-weighted freshness of the best schedule for known rates
-    optimum_plain: float  # of the same schedule, each page counting alike
+    optimum_plain: float  # of the same schedule, unweighted
     policies: Sequence[Freshness]
 
 
@@ -130,7 +130,7 @@ def compare(
     makers: Mapping[str, Maker],
     tell: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
-    """Send each policy through each world. The optimum is that for the rates that hold in the second half."""
+    """Run each policy in each world. The optimum is for the rates of the second half."""
     tell("the optimum")
     schedules = [
         optimum(world.importance, world.rates, world.pages / cycle, world.host_of, world.cap) for world in worlds
@@ -180,7 +180,8 @@ def _curve(journey: Journey, weights: Sequence[float], days: float) -> list[tupl
 
 
 def share_fresh(journey: Journey, weights: Sequence[float], start: float, end: float) -> float:
-    """The share of fresh copies from day `start` to day `end`. Weights are 1 in all; what has no copy is stale."""
+    """The share of fresh copies from day `start` to day `end`. The weights add up to 1; a page without a copy is
+    stale."""
     weight: Numbers = np.asarray(weights, float)[np.asarray(journey.pages, int)]
     lengths = np.clip(journey.ends, start, end) - np.clip(journey.starts, start, end)
     return float((weight * lengths).sum() / (end - start))

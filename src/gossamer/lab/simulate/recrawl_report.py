@@ -1,7 +1,7 @@
-"""Freshness over time as a drawing: a panel by importance and one by pages, in each a line and a name for each policy,
-and the optimum as a level.
+"""The comparison of recrawl policies as a plot, as a text table and as JSON.
 
-The comparison in words: a table for people, an object for programs.
+The plot shows freshness over time: one panel weighted by importance and one by pages, each with a named line for each
+policy, and the optimum as a level.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,8 +19,8 @@ _Curve = Sequence[tuple[float, float]]
 
 
 def plot(comparison: Comparison) -> Drawing:
-    """Days across, freshness in percent up, from the lowest ten that is needed: weighted on the left, plain on the
-    right."""
+    """Days on the x axis, freshness in percent on the y axis from the lowest multiple of ten needed; weighted on the
+    left, unweighted on the right."""
     policies = comparison.policies
     weighted = {f.policy: f.curve for f in policies}
     plain = {f.policy: f.plain_curve for f in policies}
@@ -77,7 +77,7 @@ Json = dict[str, object]
 
 
 def plain_table(comparison: Comparison) -> str:
-    """Policies down, percentages across."""
+    """Policies as rows, percentages as columns."""
     width = max(len("optimum"), *(len(found.policy) for found in comparison.policies))
     lines = [f"  {'policy':<{width}}  weighted  of optimum   plain  from start    used"]
     best, plain = comparison.optimum, comparison.optimum_plain
@@ -91,7 +91,7 @@ def plain_table(comparison: Comparison) -> str:
 
 
 def time_tables(comparison: Comparison) -> str:
-    """Policies down, time across: what was fresh in the days up to each day, weighted and then plain."""
+    """Policies as rows, time as columns: the freshness in the days up to each day, weighted and then unweighted."""
     width = max(len(found.policy) for found in comparison.policies)
     ends = [comparison.days * (k + 1) / PARTS for k in range(PARTS)]
     blocks = []

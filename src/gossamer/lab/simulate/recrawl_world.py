@@ -1,9 +1,7 @@
-"""The simulated web as a world: when its pages change.
+"""Worlds of pages that change: when each page changes, how important it is, and which host it is on.
 
-A world of pages that change: when each does, how important it is, and which host it is on.
-
-Drawn (log-normal rates, Zipf importance) or read from a file of recorded change times. Times are in days from the
-start.
+A world is drawn (log-normal rates, Zipf importance), read from a file of recorded change times, or taken from the
+simulated web. Times are in days from the start.
 """
 
 import gzip
@@ -24,27 +22,27 @@ from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import DAY, Instant
 
 MEDIAN_DAYS, SIGMA = 30.0, 2.0
-"""Of drawn rates: 35 % of the pages change within a week, close to what was measured on the Web (SCIENCE, 5)."""
+"""Of drawn rates: 35 % of the pages change within a week, close to measurements of the Web."""
 
 LONGEST_RECORD = 100_000.0
-"""Days of recorded changes. What is more is no day from the start: a date, perhaps, or seconds."""
+"""Days of recorded changes. A larger number is not a day from the start, but perhaps a date or seconds."""
 
 _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Pages and their histories. `rates` are the true ones, in changes a day, at the end of the time."""
+    """Pages and their histories. `rates` are the true ones, in changes per day, at the end of the time."""
 
     name: str
     days: float
     changes: Sequence[Sequence[float]]  # of each page, increasing
-    importance: Sequence[float]  # of each page, 1 in all
+    importance: Sequence[float]  # of each page, the sum is 1
     rates: Sequence[float]
     host_of: Sequence[int]
-    cap: float = inf  # visits a day that a host allows
-    names: Sequence[str] = ()  # their URLs, where they have any
-    dated: Sequence[bool] = ()  # of each page, whether a visit tells when it changed; none do if empty
+    cap: float = inf  # visits per day that a host allows
+    names: Sequence[str] = ()  # their URLs, if known
+    dated: Sequence[bool] = ()  # of each page, whether a visit shows when it changed; if empty, none
 
     @property
     def pages(self) -> int:
@@ -62,9 +60,9 @@ class Drawn:
     pages: int = 5_000
     days: float = 365.0
     hosts: int = 50
-    zipf: float = 1.0  # importance of the page of rank r: 1 / r ** zipf; 0: all alike
+    zipf: float = 1.0  # importance of the page of rank r: 1 / r ** zipf; 0 for equal importance
     cap: float = inf
-    redrawn: float = 0.0  # share of the pages that take another rate after a quarter of the time
+    redrawn: float = 0.0  # share of the pages whose rate changes after a quarter of the time
     seed: int = 1
 
     def with_seed(self, seed: int) -> "Drawn":
@@ -72,7 +70,7 @@ class Drawn:
 
 
 def drawn_world(spec: Drawn) -> World:
-    """A page's rank, rate and host have nothing to do with each other; hosts have Zipf sizes."""
+    """Draw a world. Rank, rate and host of a page are independent; hosts have Zipf sizes."""
     chance = random.Random(spec.seed)
     rates = [_rate(chance) for _ in range(spec.pages)]
     moved = [chance.random() < spec.redrawn for _ in range(spec.pages)]
@@ -100,7 +98,7 @@ def drawn_world(spec: Drawn) -> World:
 def recorded_world(path: Path, zipf: float = 1.0, seed: int = 1) -> World:
     """Recorded change times: a line `site TAB page TAB day day ...` for each page, plain or gzip.
 
-    Importance is drawn, because a file has none. Rates are changes by time. Raises UsageError.
+    Importance is drawn, because the file has none. Rates are changes per time. Raises UsageError.
     """
     sites: dict[str, int] = {}
     host_of, changes = [], []
@@ -115,12 +113,12 @@ def recorded_world(path: Path, zipf: float = 1.0, seed: int = 1) -> World:
                 host_of.append(sites.setdefault(site, len(sites)))
                 changes.append(times)
     except UnicodeDecodeError as error:
-        raise UsageError(f"cannot read {path}: neither text in UTF-8 nor gzip of it") from error
+        raise UsageError(f"cannot read {path}: neither UTF-8 text nor gzip") from error
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     last = max((times[-1] for times in changes if times), default=0.0)
     if last <= 0:
-        raise UsageError(f"{path} tells of no change")
+        raise UsageError(f"{path} contains no changes")
     days = float(int(last) + 1)
     return World(
         name=path.name.partition(".")[0],
@@ -142,17 +140,17 @@ def _recorded_page(where: str, line: str) -> tuple[str, list[float]]:
     if not all(map(isfinite, times)) or times != sorted(times) or (times and times[0] < 0):
         raise UsageError(f"{where}: days must increase from 0")
     if times and times[-1] > LONGEST_RECORD:
-        raise UsageError(f"{where}: {times[-1]:g} is no day: they are counted from the start of the record")
+        raise UsageError(f"{where}: {times[-1]:g} is not a day: days are counted from the start of the record")
     return site, times
 
 
 def capped(world: World, cap: float) -> World:
-    """The same world where no host allows more than `cap` visits a day."""
+    """The same world with at most `cap` visits per day and host."""
     return replace(world, cap=cap)
 
 
 def zipf_importance(pages: int, exponent: float, chance: random.Random) -> list[float]:
-    """Ranks dealt out at random; 1 in all."""
+    """Ranks assigned at random; the sum is 1."""
     weights = [(rank + 1) ** -exponent for rank in range(pages)]
     chance.shuffle(weights)
     total = sum(weights)
@@ -175,9 +173,9 @@ def _process(chance: random.Random, rate: float, start: float, end: float) -> li
 def served_world(
     config: SimWebConfig, start: Instant, days: float, importance: Mapping[str, float] | None = None
 ) -> World:
-    """All pages that a crawl of the web would store, from `start` on. Hosts of traps have none.
+    """All pages that a crawl of the simulated web would store, from `start` on. Hosts of traps have none.
 
-    `importance` is by URL, and pages without any are left out; if none is given, it is PageRank.
+    `importance` is by URL, and pages without any are left out; by default it is PageRank.
     """
     web = SimWeb(config)
     if importance is None:
@@ -192,12 +190,12 @@ def served_world(
             if importance.get(url, 0.0) <= 0 or not _is_document(host, page):
                 continue
             key = page_key(config.seed, host.number, page)
-            copied = host.kind(page) is Kind.DUPLICATE  # whose text is that of its group, and stays
+            copied = host.kind(page) is Kind.DUPLICATE  # has the text of its group, which does not change
             rate = 0.0 if copied else changes_per_day(key, config.change_rate_per_day, config.static_pages)
             names.append(url)
             host_of.append(host.number)
             rates.append(rate)
-            changes.append([(moment - start) / DAY for moment in changes_between(key, rate, start, end)])
+            changes.append([(time - start) / DAY for time in changes_between(key, rate, start, end)])
     total = sum(importance[url] for url in names)
     return World(
         name=f"simweb-{config.hosts}x{config.pages}-{config.seed}",

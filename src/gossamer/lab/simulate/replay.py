@@ -1,6 +1,6 @@
-"""Replays a crawl of a link graph under one ordering, without fetching, and says how fast importance was gathered.
+"""Replays a crawl of a link graph under one ordering, without fetching, and measures how fast importance is collected.
 
-The comparison in words: a table for people, an object for programs.
+Also the results as a text table and as JSON.
 """
 
 from collections import deque
@@ -13,10 +13,10 @@ from gossamer.lab.simulate.graph import LinkGraph
 from gossamer.lab.simulate.policies import POLICIES, CrawlFacts, Policy, PolicyMaker
 
 POINTS = (1.0, 5.0, 10.0, 25.0, 50.0)
-"""Percent of the pages after which the gathered share is told."""
+"""Percent of the pages at which the collected share is reported."""
 
 SORTED = "all-sorted"
-"""The bound that no crawl reaches: all pages by PageRank, known or not."""
+"""The upper bound for any crawl: all pages by PageRank, known or not."""
 
 _CURVE_STEPS = 200
 _MAX_DRAWS = 20
@@ -25,7 +25,7 @@ _ENOUGH = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Percent of the total PageRank held by the first pages: at the points asked for, and at even steps for drawing."""
+    """Percent of the total PageRank in the first pages: at the requested points, and at even steps for plotting."""
 
     order: str
     rest: int
@@ -34,7 +34,7 @@ class Curve:
 
 
 def crawl_order(graph: LinkGraph, policy: Policy, seeds: Sequence[int], *, rest: int = 0) -> Iterator[int]:
-    """The pages in the order in which they are fetched, one each slot, until nothing known is left.
+    """The pages in the order in which they are fetched, one per slot, until no known page is left.
 
     A site contacted in slot t is not contacted again before slot t + rest. Slots in which all sites rest pass unused.
     """
@@ -42,7 +42,7 @@ def crawl_order(graph: LinkGraph, policy: Policy, seeds: Sequence[int], *, rest:
     for seed in dict.fromkeys(seeds):
         known[seed] = 1
         policy.on_found(seed, None)
-    resting: deque[tuple[int, int]] = deque()  # (slot, site); all rest equally long, so in order of time
+    resting: deque[tuple[int, int]] = deque()  # (slot, site); ordered by time, since all rest equally long
     slot = 0
     while True:
         while resting and resting[0][0] <= slot:
@@ -69,20 +69,20 @@ def crawl_order(graph: LinkGraph, policy: Policy, seeds: Sequence[int], *, rest:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is compared: orders, politeness, and how a crawl starts."""
+    """What is compared: orderings, politeness, and how a crawl starts."""
 
     orders: tuple[str, ...] = (*POLICIES, SORTED)
     rests: tuple[int, ...] = (0,)
-    seeds: int | None = 10  # random pages; None: those that the crawl of the graph started from
+    seeds: int | None = 10  # random pages; None for the seeds of the crawl that the graph comes from
     sets: tuple[int, ...] = (1, 2, 3)
     points: tuple[float, ...] = POINTS
 
 
 def seed_pages(graph: LinkGraph, seeds: int, number: int) -> list[int]:
-    """The seed pages of set `number`: random, and always the same for the same graph.
+    """The seed pages of set `number`: random, but always the same for the same graph.
 
-    A set from which less than 99 % of the pages can be reached is drawn again, up to twenty times, since half of the
-    pages could not be fetched from it in any order; of sets that all reach less, the farthest-reaching is taken.
+    A set from which less than 99 % of the pages can be reached is drawn again, up to twenty times, since the other
+    pages could not be fetched in any order; if none reaches as many, the best one is used.
     """
     chance = Random(number)
     best: tuple[int, list[int]] = (0, [])
@@ -97,7 +97,7 @@ def seed_pages(graph: LinkGraph, seeds: int, number: int) -> list[int]:
 
 
 def reachable(graph: LinkGraph, seeds: Sequence[int]) -> int:
-    """How many pages can be reached from the seeds, themselves included."""
+    """How many pages can be reached from the seeds, including these."""
     known = bytearray(graph.pages)
     for page in seeds:
         known[page] = 1
@@ -117,10 +117,11 @@ def compare(
     tell: Callable[[str], None],
     policies: Mapping[str, PolicyMaker] = POLICIES,
 ) -> list[Curve]:
-    """A curve for every order and rest of the plan, each the mean over the seed sets. `tell` hears of the progress."""
+    """A curve for every ordering and rest of the plan, each the mean over the seed sets. `tell` is called with the
+    progress."""
     curves = []
     seeds = {number: _seeds(graph, plan, number) for number in plan.sets}
-    wanted = _pages_at(max(plan.points), graph.pages)  # as far as anybody looks
+    wanted = _pages_at(max(plan.points), graph.pages)  # no more are needed
     for rest in plan.rests:
         for order in plan.orders:
             if order == SORTED:
@@ -141,7 +142,7 @@ def _seeds(graph: LinkGraph, plan: Plan, number: int) -> Sequence[int]:
 
 
 def _gathered(ranks: Iterable[float], pages: int) -> list[float]:
-    """Percent gathered after 0, 1, 2, … pages; a crawl that ended early stays where it was."""
+    """Percent collected after 0, 1, 2, … pages; a crawl that ended early stays at its last value."""
     sums = [100.0 * rank for rank in accumulate(ranks, initial=0.0)]
     return sums + [sums[-1]] * (pages + 1 - len(sums))
 
@@ -166,7 +167,7 @@ def heading(rest: int) -> str:
 
 
 def plain_table(curves: Sequence[Curve], plan: Plan) -> str:
-    """Orders down, points across, a block for each rest."""
+    """Orderings as rows, points as columns, a block for each rest."""
     width = max(len(curve.order) for curve in curves)
     blocks = []
     for rest in dict.fromkeys(curve.rest for curve in curves):

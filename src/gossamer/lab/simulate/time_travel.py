@@ -1,9 +1,9 @@
-"""Time travel: a world is crawled for months in seconds, and how fresh the copies were is measured exactly.
+"""Simulates months of recrawling in seconds, and measures exactly how fresh the copies were.
 
-Visits come one at a time, as the budget allows; each takes the page that has been due the longest, of those whose host
-may be contacted. First visits fall due as fast as the budget allows, the important pages first. What a visit shows is
-whether the page changed since the visit before; when to come again is asked of the policy, which is the crawl's own.
-What a host allows, where there is a cap, nobody tells the crawl: its price is found as the crawl finds it.
+Visits are made one at a time, as the budget allows; each takes the page that has been due the longest among those whose
+host may be contacted. First visits are due as fast as the budget allows, important pages first. A visit shows whether
+the page changed since the previous visit; the policy, which is the crawl's own, decides when to visit again. If hosts
+have a limit, the crawl does not know it: their prices are found as in a crawl.
 """
 
 import heapq
@@ -20,23 +20,23 @@ from gossamer.recrawl.policy import EMPTY_MEMORY, Memory, Plan, RecrawlPolicy, T
 from gossamer.recrawl.price import HostPrices, Price, opening_price
 
 LONGEST = 365.0
-EARLY = 0.5  # of its gap: no page is visited earlier than that
+EARLY = 0.5  # of its gap: no page is visited earlier
 _NOTED = 256
 
 
 @dataclass(slots=True)
 class Journey:
-    """What happened: for each visit its page, its time, and until when the copy stayed fresh (days)."""
+    """The visits: for each its page, its time, and until when the copy stayed fresh (days)."""
 
     pages: list[int] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
-    prices: list[tuple[float, float]] = field(default_factory=list)  # (day, price of the crawl), now and then
-    late: float = 0.0  # days that a visit came after it was due, on the average
+    prices: list[tuple[float, float]] = field(default_factory=list)  # (day, price of the crawl), sampled
+    late: float = 0.0  # days between due date and visit, on average
 
 
 class Known(RecrawlPolicy):
-    """The index with the true rates, which are handed to it as priors: what the best estimator could do."""
+    """The optimal policy with the true rates as priors: what the best estimator could achieve."""
 
     name = "known-rates"
     moved_by_price = True
@@ -59,10 +59,10 @@ def travel(
     *,
     host_prices: bool = True,
 ) -> Journey:
-    """Crawl the world with `budget` visits a day.
+    """Crawl the world with `budget` visits per day.
 
-    `arrivals`: the days of the first visits, which are then made beside the budget, as by a crawl that finds its pages.
-    Without `host_prices` all hosts have the price of the crawl, whatever they allow.
+    `arrivals`: the days of the first visits, which are then made in addition to the budget, as by a crawl that
+    discovers pages. Without `host_prices` all hosts have the price of the crawl, whatever they allow.
     """
     return _Traveller(world, policy, budget, host_prices=host_prices).go(arrivals)
 
@@ -78,7 +78,7 @@ class _Traveller:
         lanes = world.hosts if self._capped else 1
         self._lane_of = world.host_of if self._capped else [0] * pages
         self._lanes = lanes
-        # A page's demand goes with the root of its importance, as long as x is small.
+        # A page's demand is proportional to the root of its importance, as long as x is small.
         self._weight, self._seen_weight = sum(map(sqrt, world.importance)), 0.0
         self._own_prices = self._capped and host_prices and policy.moved_by_price
         self._prices = HostPrices()
@@ -91,7 +91,7 @@ class _Traveller:
         self._gap: list[float | None] = [None] * pages
         self._usual = Seconds(cycle * DAY)
         self._journey = Journey()
-        self._latest = [-1] * pages  # position of each page's latest visit
+        self._latest = [-1] * pages  # index of each page's latest visit
 
     def go(self, arrivals: Sequence[float] | None) -> Journey:
         world = self._world
@@ -102,10 +102,10 @@ class _Traveller:
                 due[self._lane_of[page]].append((k / self._budget, page))
             coming = []
         elif self._capped:
-            raise ValueError("hosts with a cap have no arrivals of their own")
+            raise ValueError("arrivals cannot be combined with a cap per host")
         else:
             coming = sorted(((day, page) for page, day in enumerate(arrivals)), reverse=True)
-        # Every lane with pages stands in one of two heaps: by the page due first, or resting, by when it may go on.
+        # Every lane with pages is in one of two heaps: by the page due first, or resting, by the end of its rest.
         line = [(pages[0], lane) for lane, pages in enumerate(due) if pages]
         heapq.heapify(line)
         resting: list[tuple[float, int]] = []
@@ -146,12 +146,13 @@ class _Traveller:
         return journey
 
     def _may_be_early(self, page: int, when: float, now: float) -> bool:
-        """Nothing is due and a visit is to be had: a policy that spends a budget takes the next page a little early."""
+        """Nothing is due, but a visit is available: a policy that spends a budget takes the next page a little
+        early."""
         gap = self._gap[page]
         return self._policy.moved_by_price and gap is not None and when - now <= EARLY * gap
 
     def _bring_forward(self, due: Sequence[list[tuple[float, int]]]) -> None:
-        """The price has fallen far below the price at which pages were planned: replan them."""
+        """The price has fallen far below the one at which pages were planned: plan them again."""
         self._price.start_replanning()
         for lane, pages in enumerate(due):
             price = self._prices.price_for(lane, self._price.price)
@@ -165,7 +166,8 @@ class _Traveller:
             heapq.heapify(pages)
 
     def _put_off(self, due: list[tuple[float, int]], lane: int, now: float) -> None:
-        """Postpone due pages of a host whose price has risen since they were planned, while they are not worth it."""
+        """Due pages of a host whose price has risen since they were planned are planned again, unless they are worth
+        that price already."""
         for _ in range(len(due)):
             when, page = due[0]
             last, gap = self._last[page], self._gap[page]
@@ -181,7 +183,7 @@ class _Traveller:
             heapq.heapreplace(due, (last + replanned / DAY, page))
 
     def _visit(self, page: int, now: float, lane: int) -> float:
-        """A visit takes place, and is on record. The gap in days until the next one."""
+        """Make and record a visit. Returns the gap in days until the next one."""
         times = self._world.changes[page]
         k = bisect_right(times, now)
         journey, position = self._journey, self._latest[page]
@@ -194,7 +196,7 @@ class _Traveller:
         return self._plan(page, now, k, lane)
 
     def _plan(self, page: int, now: float, k: int, lane: int) -> float:
-        """What the policy says after a visit before which the page had changed `k` times."""
+        """The policy's decision after a visit before which the page had changed `k` times."""
         world, memory, last = self._world, self._memory[page], self._last[page]
         host = world.host_of[page]
         times = world.changes[page]

@@ -1,25 +1,25 @@
-"""The simulated web: what the crawler is shown, tested and measured on.
+"""The simulated web, on which the crawler is demonstrated, tested and measured.
 
-What comes in: a configuration (`config`), which with a URL and a time determines everything. Nothing is
-stored and nothing is remembered: any page at any time is computed from hashes (`chance`).
+Input is a configuration (`config`), which together with a URL and a time determines everything. Nothing is stored: any
+page at any time is computed from hashes (`chance`).
 
-    hosts    how many pages each host has, its name, address and character; its robots.txt (`robots`)
-    paths    page number <-> path          graph   who links to whom, redirects, duplicates
-    change   which version is on show      page    the HTML, from ready paragraphs (`words`)
-    endless  traps and large honest hosts beside the others, if so configured (`traps`, `honest`)
-    web      the function (host, target, time, headers) -> response, joining the above
+    hosts      size, name, address and character of each host, its robots.txt (`robots`); page number <-> path
+    graph      who links to whom, redirects, duplicates
+    page       the HTML, from prepared paragraphs (`words`), and near-duplicates
+    endless    traps and large ordinary hosts in addition to the others, if configured (`traps`)
+    sitemaps   sitemaps of some hosts, if configured
+    web        the function (host, target, time, headers) -> response, which joins the above
 
-What goes out: responses, in-process (`web.SimWeb.respond`) or over loopback by HTTP (`server`), with TLS if so
-configured (`certificates`), and DNS (`dns`), started together by `run` or in a process of their own by `process`.
-Beside them the two judges of a crawl: `truth`, what a correct one must find, and `audit`, whether it was polite by the
-server's own `record`.
+Output are responses, in-process (`web.SimWeb.respond`) or over loopback by HTTP (`server`), with TLS if configured
+(`certificates`), and DNS (`dns`); `run` starts them together, in this process or in another one. `audit` judges a
+crawl: what a correct one must find, and whether it was polite according to the server's log.
 
-What always holds:
+Invariants:
   * the same configuration gives the same web, byte for byte, in any process;
   * every page can be reached from the seeds, unless robots.txt forbids it;
   * links never change with time, only text does; duplicates have the same bytes at all times;
   * a transient fault is over `fault_seconds` after the epoch at the latest;
-  * no request leaves, and none is accepted from outside, the loopback device.
+  * no request leaves the loopback device, and none is accepted from outside.
 """
 
 from gossamer.lab.simweb.audit import Truth, ground_truth

@@ -1,6 +1,6 @@
-"""`python -m gossamer.lab.simweb`: serve the web that one line of JSON on standard input describes.
+"""`python -m gossamer.lab.simweb`: serves the web that one line of JSON on standard input describes.
 
-What `process.SimwebProcess` starts. People use `gossamer simweb`.
+Started by `run.SimwebProcess`. Users run `gossamer simweb`.
 """
 
 import json
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def _first_line(descriptor: int) -> str:
-    """Read unbuffered, so that what follows on the pipe is still there for the server to wait on."""
+    """Read unbuffered, so that the server can wait on the rest of the pipe."""
     line = b""
     while not line.endswith(b"\n"):
         piece = os.read(descriptor, 4096)

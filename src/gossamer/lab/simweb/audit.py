@@ -1,6 +1,6 @@
-"""Was the crawler polite? Decided from the server's record alone.
+"""Judges a crawl of the simulated web: was it polite, according to the server's log, and what must it find?
 
-What a correct crawl of the web must find: walked along the links, no page rendered, no crawler asked.
+The ground truth is computed by walking along the links; no page is rendered, and no crawler is involved.
 """
 
 from collections import defaultdict, deque
@@ -19,19 +19,19 @@ from gossamer.model.units import HostKey, Seconds
 class Truth:
     """The outcome of a complete crawl of the zone. Every URL found is in exactly one of the five.
 
-    Time has no part in it: links do not change, and what fails recovers.
+    Independent of time: links do not change, and what fails recovers.
     """
 
     stored: frozenset[str]  # stored with a 200 body
-    duplicate_groups: tuple[frozenset[str], ...]  # of each exactly one is stored, unless copies are only `near`
+    duplicate_groups: tuple[frozenset[str], ...]  # exactly one of each is stored, unless copies are `near`
     redirects: dict[str, str]  # to the next hop, absolute
     missing: frozenset[str]
-    forbidden: frozenset[str]  # robots.txt denies them: never to be requested
+    forbidden: frozenset[str]  # disallowed by robots.txt: never to be requested
     near: bool = False  # `near_copies`: duplicates are near-duplicates, and all of them are stored
 
     @property
     def documents(self) -> int:
-        """How many documents the crawl stores."""
+        """The number of documents that the crawl stores."""
         if self.near:
             return len(self.stored) + sum(map(len, self.duplicate_groups))
         return len(self.stored) + len(self.duplicate_groups)
@@ -97,7 +97,7 @@ def ground_truth(web: SimWeb, agent: str = "gossamer") -> Truth:
                 find(host, number)
             for place in outside:
                 find(*place)
-    # A copy without a fellow is a page like any other.
+    # A copy without another is an ordinary page.
     stored.update(*(urls for urls in groups.values() if len(urls) == 1))
     return Truth(
         stored=frozenset(stored),
@@ -117,7 +117,7 @@ class Offence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """`later` came too soon after `earlier`. Gaps are in seconds; that of two at once is negative."""
+    """`later` came too soon after `earlier`. Gaps are in seconds; negative for two requests at once."""
 
     offence: Offence
     earlier: Request
@@ -141,13 +141,12 @@ def audit(
     crawl_delays: Mapping[HostKey, Seconds],
     tolerance: float = 0.0,
 ) -> list[Violation]:
-    """Every breach of politeness in `requests`, whatever their order; empty means polite.
+    """All politeness violations in `requests`, in any order; empty means polite.
 
-    A host may see one request at a time, and the next one no sooner after the end of a response than the
-    longest of: `min_delay`, `delay_factor` times the response's duration (up to `max_adaptive_delay`), the
-    host's crawl delay (once its robots.txt has been answered), the response's Retry-After. Hosts that
-    share an address owe it one request at a time and `min_delay` as well. `tolerance` (seconds) is
-    taken off each required gap.
+    A host may see one request at a time, and the next one no sooner after the end of a response than the longest of:
+    `min_delay`, `delay_factor` times the response's duration (up to `max_adaptive_delay`), the host's crawl delay (once
+    its robots.txt has been answered), the response's Retry-After. For hosts that share an address, one request at a
+    time and `min_delay` apply to the address as well. `tolerance` (seconds) is subtracted from each required gap.
     """
     by_host: dict[str, list[Request]] = defaultdict(list)
     by_address: dict[str, list[Request]] = defaultdict(list)
@@ -170,8 +169,8 @@ def audit(
 
 
 def forbidden_requests(requests: Iterable[Request], truth: Truth) -> list[Request]:
-    """The requests for what robots.txt denies. A correct crawl has none."""
-    # By host and target: the host's port is not part of the record.
+    """The requests for URLs that robots.txt disallows. A correct crawl has none."""
+    # By host and target: the log does not have the host's port.
     denied = {tuple(_host_and_target(url)) for url in truth.forbidden}
     return [request for request in requests if (str(request.host), request.target) in denied]
 
@@ -187,7 +186,7 @@ def _audit_host(
 ) -> list[Violation]:
     violations: list[Violation] = []
     rules_known = False
-    latest: Request | None = None  # the one whose response ended last so far
+    latest: Request | None = None  # the request whose response ended last so far
     for visit in visits:
         if latest is not None:
             adaptive = min(delay_factor * (latest.written_at - latest.read_at), max_adaptive_delay)
@@ -204,7 +203,7 @@ def _audit_address(visits: Sequence[Request], *, min_delay: Seconds, tolerance: 
     violations: list[Violation] = []
     latest: Request | None = None
     for visit in visits:
-        # Pairs of one host have been judged already.
+        # Pairs of one host have been checked already.
         if latest is not None and latest.host != visit.host:
             violations += _judge(latest, visit, min_delay, tolerance, Offence.ADDRESS_TOO_SOON)
         if latest is None or visit.written_at >= latest.written_at:

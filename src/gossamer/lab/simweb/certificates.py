@@ -1,7 +1,7 @@
-"""Certificates for the simulated web over TLS, made by the `openssl` command as names are asked for.
+"""Certificates for the simulated web over TLS, made with the `openssl` command when a name is first requested.
 
-The authority is made when the server starts, and dies with it. Hosts share certificates, a few to each, as hosts on the
-real web do; no wildcard would do, because none may stand right before a top-level domain.
+The authority is created when the server starts and removed when it stops. Hosts share certificates, a few to each, as
+on the real web; a wildcard is not possible, because none may precede a top-level domain.
 """
 
 import ssl
@@ -21,7 +21,7 @@ _NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes
 class Authority:
     """A certificate authority in a directory of its own, which `close` removes.
 
-    Raises `CannotListen` where there is no `openssl` command, or where it fails.
+    Raises `CannotListen` if there is no `openssl` command, or if it fails.
     """
 
     def __init__(self) -> None:
@@ -36,14 +36,14 @@ class Authority:
             _openssl(
                 "req", "-x509", *_NEW_KEY, "-keyout", self._ca_key, "-out", self.ca_file, *_subject("simweb"), *may
             )
-            # One key for all hosts: keys are not what a crawl is tested on.
+            # One key for all hosts: keys do not matter for testing a crawl.
             _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", self._key)
         except BaseException:
             self.close()
             raise
 
     def issue(self, names: Sequence[str]) -> tuple[Path, Path]:
-        """A certificate for these names, and its key. Takes some 10 ms."""
+        """A certificate for these names, and its key. Takes about 10 ms."""
         self._issued += 1
         certificate = self.ca_file.with_name(f"hosts-{self._issued}.pem")
         may = (
@@ -51,7 +51,7 @@ class Authority:
             *("-addext", "basicConstraints=critical,CA:FALSE", "-addext", "extendedKeyUsage=serverAuth"),
         )
         signed = ("-CA", self.ca_file, "-CAkey", self._ca_key)
-        # A name is no common name: those are at most 64 characters long.
+        # Not as common name, which is limited to 64 characters.
         _openssl(
             "req", "-x509", "-key", self._key, "-out", certificate, *_subject(f"hosts {self._issued}"), *signed, *may
         )
@@ -62,9 +62,9 @@ class Authority:
 
 
 class HostCertificates:
-    """What the server shows to whom: `context` picks the certificate by the name that the client asks for.
+    """`context` selects the certificate by the name that the client requests.
 
-    Names that are not of the web get the certificate of the first ones, which is not for them.
+    Names that are not of the web get the certificate of the first ones, which is not valid for them.
     """
 
     def __init__(self, authority: Authority, names: Sequence[str]) -> None:
@@ -76,7 +76,7 @@ class HostCertificates:
         self.context.sni_callback = self._choose
 
     def _choose(self, connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
-        # Session tickets stay those of the first context, so that a session can be resumed under any certificate.
+        # Session tickets belong to the first context, so that a session can be resumed with any certificate.
         connection.context = self._context_of(self._group_of.get((name or "").lower(), 0))
 
     def _context_of(self, group: int) -> ssl.SSLContext:
@@ -98,9 +98,9 @@ def _openssl(*words: str | Path) -> None:
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=_COMMAND_SECONDS, stdin=subprocess.DEVNULL)
     except FileNotFoundError as error:
-        raise CannotListen("https needs the openssl command, which is not installed here") from error
+        raise CannotListen("https needs the openssl command, which is not installed") from error
     except subprocess.TimeoutExpired as error:
         raise CannotListen(f"the openssl command did not answer within {_COMMAND_SECONDS:g} s") from error
     except subprocess.CalledProcessError as error:
-        last_words = error.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["without a word"]
+        last_words = error.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no error message"]
         raise CannotListen(f"the openssl command failed: {last_words[0]}") from error

@@ -1,4 +1,4 @@
-"""What a simulated web is made of: the knobs, what they may be, and named settings of them all."""
+"""The configuration of a simulated web: its parameters, their limits, and named presets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -10,20 +10,20 @@ from gossamer.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class SimWebConfig:
-    """Everything the web is a function of, besides URL and time.
+    """Everything that the web is a function of, apart from URL and time.
 
-    Rates and shares are between 0 and 1. Page counts are URLs of every kind, so redirects and missing
-    pages are among `pages`. Raises `ConfigError` naming the field that cannot be.
+    Rates and shares are between 0 and 1. Page counts are URLs of every kind, so `pages` includes redirects and missing
+    pages. Raises `ConfigError` with the field that is invalid.
     """
 
     seed: int = 1
     hosts: int = 150
     pages: int = 4000
     port: int = 8080
-    epoch: float = 0.0  # when the web came up; transient faults are counted from here
+    epoch: float = 0.0  # when the web started; transient faults are relative to it
     zone: str = "test"
     tls: bool = False  # https instead of http
-    requests_per_connection: int = 0  # then the server closes it; 0 is no limit
+    requests_per_connection: int = 0  # after which the server closes it; 0 for no limit
 
     # sizes
     mean_bytes: int = 12_000
@@ -31,13 +31,13 @@ class SimWebConfig:
     links_per_page: int = 40
     nav_links: int = 8  # of those, how many are the host's navigation bar
     host_exponent: float = 0.75  # host sizes fall as rank ** -exponent; 0 makes all hosts equal
-    max_host_pages: int = 0  # no host is larger (but for big_host_share); 0 is no limit
-    big_host_share: float = 0.0  # this share of all pages lies on one host
+    max_host_pages: int = 0  # no host is larger (except by big_host_share); 0 for no limit
+    big_host_share: float = 0.0  # this share of all pages is on one host
     external_links: float = 0.15  # share of the links outside the navigation bar that leave the host
     popularity: float = 3.0  # how unequal in-links are: a page's share falls as its rank ** (1/popularity - 1)
     hub_pages: int = 0  # pages which together link to every URL of the web
 
-    # hosts with a character; those three kinds are disjoint and taken from the small hosts
+    # hosts with special behaviour; these three kinds are disjoint and taken from the small hosts
     slow_hosts: float = 0.03
     slow_seconds: float = 0.15
     crawl_delay_hosts: float = 0.05
@@ -45,22 +45,22 @@ class SimWebConfig:
     shared_address_hosts: float = 0.1
     missing_robots: float = 0.1  # hosts whose robots.txt is a 404
     validator_hosts: float = 0.9  # hosts that send ETag and Last-Modified
-    sitemap_hosts: float = 0.0  # of those with a robots.txt: hosts with a sitemap, and pages that only it leads to
+    sitemap_hosts: float = 0.0  # among those with a robots.txt: hosts with a sitemap, and pages that only it lists
 
-    # pages with a character
+    # pages with special behaviour
     fault_rate: float = 0.01
     fault_seconds: float = 4.0
     redirect_rate: float = 0.03
     missing_rate: float = 0.02
     duplicate_rate: float = 0.03
-    near_copies: bool = False  # duplicates are so but nearly: each differs from its fellows a little
+    near_copies: bool = False  # duplicates are near-duplicates: each differs a little from the others
     disallowed_rate: float = 0.04
     change_rate_per_day: float = 0.1  # the mean over the pages that change at all
     static_pages: float = 0.3  # pages that never change
 
-    # beside the ordinary hosts, and not among `hosts` and `pages`
+    # in addition to the ordinary hosts, and not counted in `hosts` and `pages`
     trap_kinds: str = ""  # kinds of `lab.simweb.traps`, joined by commas, or all; none if empty
-    large_pages: int = 0  # of each large honest host of `lab.simweb.endless`; without it there are none
+    large_pages: int = 0  # of each large ordinary host of `lab.simweb.endless`; 0 for none
     large_kinds: str = "all"  # as `trap_kinds`
 
     seed_hosts: int = 3
@@ -136,7 +136,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "dns_ttl": (0, 86_400),
 }
 
-# For throughput: nothing that makes a crawler wait or turn back.
+# For throughput: nothing that makes a crawler wait or fail.
 _CALM = {
     "fault_rate": 0.0,
     "redirect_rate": 0.0,
@@ -159,7 +159,7 @@ _PRESETS: Mapping[str, Mapping[str, float | str]] = {
         "pages": 1_000_000,
         "host_exponent": 0.5,
         "mean_bytes": 25_000,
-        "links_per_page": 56,  # pages near the root, which are met first, have a few more: 60
+        "links_per_page": 56,  # pages near the root, which are found first, have a few more: 60
         "popularity": 25.0,  # of those, one in eight is new, and stays so for 40,000 pages
         "nav_links": 12,
         "seed_hosts": 50,
@@ -187,7 +187,7 @@ _PRESETS: Mapping[str, Mapping[str, float | str]] = {
         "nav_links": 5,
         "seed_hosts": 1,
     },
-    # Every kind of trap, and beside them honest hosts that are as large as one.
+    # Every kind of trap, and ordinary hosts that are as large as one.
     "traps": {**_CALM, "hosts": 5, "pages": 50, "seed_hosts": 1, "trap_kinds": "all", "large_pages": 20_000},
     "even": {**_CALM, "hosts": 60, "pages": 6_000, "big_host_share": 0.5, "host_exponent": 0.0},
 }
@@ -196,14 +196,14 @@ PRESET_NAMES = tuple(_PRESETS)
 
 
 def preset(name: str, **overrides: float | str) -> SimWebConfig:
-    """The named setting with some fields replaced. Raises `ConfigError` for an unknown name or field."""
+    """A preset with some fields replaced. Raises `ConfigError` for an unknown name or field."""
     if name not in _PRESETS:
-        raise ConfigError("preset", f"{name!r} is none of {', '.join(_PRESETS)}")
+        raise ConfigError("preset", f"{name!r} is not one of {', '.join(_PRESETS)}")
     known = {field.name for field in fields(SimWebConfig)}
     for key in overrides:
         if key not in known:
             raise ConfigError(key, "no such setting of the simulated web")
-    # Decoded rather than constructed, so that a value of the wrong type is refused by name too.
+    # Decoded rather than constructed, so that a value of the wrong type is rejected with its name too.
     return _checked({**_PRESETS[name], **overrides})
 
 
@@ -220,7 +220,7 @@ def from_json(text: str) -> SimWebConfig:
 
 
 def at(config: SimWebConfig, *, port: int, epoch: float) -> SimWebConfig:
-    """The same web, served at `port` and up since `epoch`."""
+    """The same web, served at `port` and started at `epoch`."""
     return replace(config, port=port, epoch=epoch)
 
 

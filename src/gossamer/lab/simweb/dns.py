@@ -18,14 +18,14 @@ _POINTER_TO_QUESTION = 0xC000 | _HEADER.size
 _EDNS = b"\0" + struct.pack("!HHIH", _OPT, 1232, 0, 0)
 
 Addresses = Callable[[str], str | None]
-"""The IPv4 address of a name in lower case; None where there is no such name."""
+"""The IPv4 address of a name in lower case; None if there is no such name."""
 
 
 def answer(query: bytes, addresses: Addresses, *, zone: str, ttl: int) -> tuple[bytes | None, str | None]:
     """The reply to a packet, and the name it asked for (lower case).
 
-    A for the names of the web, NXDOMAIN for other names, an empty answer for other types. No reply at all to
-    what is not a query. Never raises.
+    A for the names of the web, NXDOMAIN for other names, an empty answer for other types. No reply to anything that is
+    not a query. Never raises.
     """
     if len(query) < _HEADER.size:
         return None, None
@@ -47,12 +47,12 @@ def answer(query: bytes, addresses: Addresses, *, zone: str, ttl: int) -> tuple[
         record = _RECORD.pack(_POINTER_TO_QUESTION, _A, _IN, ttl, 4) + socket.inet_aton(address)
         return _reply(ident, flags, _NOERROR, asked, answer=record, extra=extra), name
     code = _NXDOMAIN if address is None else _NOERROR
-    # With the zone's SOA, so that a resolver knows how long it may remember that there is nothing.
+    # With the zone's SOA, so that a resolver knows how long it may cache the negative answer.
     return _reply(ident, flags, code, asked, authority=_soa(zone, ttl), extra=extra), name
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers on an event loop. `questions` counts what was asked for, by name, whatever the type."""
+    """Answers on an event loop. `queries` counts queries by name, of any type."""
 
     def __init__(self, addresses: Addresses, *, zone: str, ttl: int) -> None:
         self.queries: Counter[str] = Counter()
@@ -73,14 +73,14 @@ class NameServer(asyncio.DatagramProtocol):
             self._transport.sendto(reply, addr)
 
     def error_received(self, exc: Exception) -> None:
-        """A client has gone before its answer came (ICMP port unreachable). Its own affair."""
+        """A client disappeared before its answer arrived (ICMP port unreachable), which does not matter."""
 
 
 def _read_question(query: bytes) -> tuple[str, int, int, int] | None:
-    """Name (lower case), type, class and the end of the question; None if it cannot be read."""
+    """Name (lower case), type, class and the end of the question; None if it cannot be parsed."""
     labels: list[str] = []
     at = _HEADER.size
-    # At most 127 labels fit into a name of 255 bytes; a query has no use for compression.
+    # At most 127 labels fit into a name of 255 bytes; queries do not use compression.
     for _ in range(128):
         if at >= len(query):
             return None

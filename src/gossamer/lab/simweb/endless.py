@@ -1,9 +1,8 @@
-"""The hosts that a web of traps has beside its ordinary ones: the traps themselves, and the large honest hosts.
+"""The hosts that a web of traps has in addition to its ordinary ones: the traps themselves, and large ordinary hosts.
 
-Large hosts that are no traps: everything that a trap looks like, but with something new on every page.
-
-Each stands on a domain of its own, `large-KIND` in the web's zone, and has a given number of pages beside its lists.
-The pages are numbered; a kind says how a number is spelt as a path, and how the path is read again.
+Large ordinary hosts look like a trap, but have something new on every page. Each has a domain of its own, `large-KIND`
+in the web's zone, and a given number of pages in addition to its lists. The pages are numbered; a kind defines how a
+number is written as a path, and how the path is parsed again.
 """
 
 import re
@@ -18,11 +17,11 @@ from gossamer.lab.simweb.words import SECTIONS, SLUGS
 from gossamer.model.units import Seconds
 
 PER_LIST = 100
-"""Pages that a list names."""
+"""Pages on a list."""
 
 
 class Style(NamedTuple):
-    """How the pages of a kind are addressed. The number is the last group of `page`."""
+    """The URLs of the pages of a kind. The number is the last group of `page`."""
 
     page: Callable[[int], str]
     page_number: Callable[[str], int | None]
@@ -99,7 +98,7 @@ def honest_targets(kind: str, pages: int) -> Iterator[str]:
 
 
 def honest_page(kind: str, seed: int, pages: int, target: str) -> TrapPage | None:
-    """What stands there; None for nothing."""
+    """The page at a target; None if there is none."""
     style = STYLES[kind]
     if target == "/":
         return TrapPage(
@@ -132,15 +131,15 @@ Answer = tuple[int, list[tuple[str, str]], bytes, Seconds]
 
 
 class EndlessHosts:
-    """Answers for `trap-KIND` and `large-KIND` in the zone of a web; for nothing where the web has no traps."""
+    """Answers for `trap-KIND` and `large-KIND` in the zone of a web; for nothing if the web has no traps."""
 
     def __init__(self, config: SimWebConfig) -> None:
         self._seed = config.seed
         self._zone = config.zone
         self._pages = config.large_pages
-        usual = 443 if config.tls else 80
+        default_port = 443 if config.tls else 80
         self._scheme = "https" if config.tls else "http"
-        self._port = "" if config.port == usual else f":{config.port}"
+        self._port = "" if config.port == default_port else f":{config.port}"
         self.traps = _chosen(KINDS, config.trap_kinds)
         self.large = _chosen(STYLES, config.large_kinds) if config.large_pages else ()
 
@@ -159,7 +158,7 @@ class EndlessHosts:
         return tuple(f"{self.base_of(host)}/" for host in hosts)
 
     def honest_urls(self) -> dict[str, frozenset[str]]:
-        """Host -> every URL on it that a crawl must not lose."""
+        """Host -> every URL on it that a crawl must not miss."""
         found = {
             host: frozenset(self.base_of(host) + target for target in honest_targets(kind, self._pages))
             for kind in self.large
@@ -184,14 +183,15 @@ class EndlessHosts:
         return (family, kind) if kind in there else None
 
     def address_of(self, host: str) -> str | None:
-        """127.200.x.x and above, so that no host shares one with an ordinary host, nor (but by chance) with another."""
+        """127.200.x.x and above, so that no host shares one with an ordinary host, nor (except by chance) with
+        another."""
         if self.kind_of(host) is None:
             return None
         mixed = hash64(self._seed, "address", host)
         return f"127.{200 + mixed % 50}.{(mixed >> 8) % 255}.{1 + (mixed >> 16) % 250}"
 
     def respond(self, host: str, target: str) -> Answer | None:
-        """The answer, if the host is one of these."""
+        """The response, if the host is one of these."""
         known = self.kind_of(host)
         if known is None:
             return None

@@ -1,9 +1,9 @@
 """Hot: the link graph (benchmarks/bench_simweb.py). Who links to whom, computed page by page from hashes.
 
-On each host the ordinary pages form a tree under the home page, and every other page hangs on one ordinary
-page; the portal's directories link to all home pages. So by construction all pages can be reached. Over
-that lie random links: mostly within the host, to low-numbered pages far more often than to others, which
-makes in-links a power law. Links depend on nothing but the seed: never on time.
+On each host the ordinary pages form a tree below the home page, and every other page is linked from one ordinary page;
+the portal's directories link to all home pages. So all pages can be reached by construction. In addition there are
+random links: mostly within the host, and to low-numbered pages far more often than to others, which makes in-links a
+power law. Links depend only on the seed, never on time.
 """
 
 from bisect import bisect_right
@@ -25,7 +25,7 @@ Place = tuple[HostPlan, int]
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Where a redirect leads, how it says so, and how the Location is written."""
+    """The target of a redirect, its status, and how the Location is written."""
 
     status: int
     target: Place
@@ -33,7 +33,7 @@ class Redirect:
 
 
 class Graph:
-    """The links of the web. Pages of one host are named by number, others as `Place`."""
+    """The links of the web. Pages of the same host are given by number, others as `Place`."""
 
     def __init__(self, config: SimWebConfig, hosts: tuple[HostPlan, ...]) -> None:
         self._seed = config.seed
@@ -55,11 +55,11 @@ class Graph:
         return self._pages
 
     def nav(self, host: HostPlan) -> range:
-        """The pages in the navigation bar, which stands on all pages of the host but duplicates."""
+        """The pages in the navigation bar, which is on all pages of the host except duplicates."""
         return range(min(host.ordinary, self._nav))
 
     def links(self, host: HostPlan, page: int) -> tuple[list[int], list[Place]]:
-        """Links of an ordinary or restricted page beside the navigation bar: within the host, and out."""
+        """Links of an ordinary or restricted page besides the navigation bar: within the host, and to other hosts."""
         inside: list[int] = []
         outside: list[Place] = []
         ordinary, pages = host.ordinary, host.pages
@@ -70,7 +70,7 @@ class Graph:
         # Between half and one and a half of the mean, so that pages differ in their number of links.
         wanted = self._random_links
         count = wanted // 2 + (page_key(self._seed, host.number, page) >> 48) % (wanted + 1)
-        most_inside = len(inside) + 2 * ordinary  # a small host does not repeat itself for ever
+        most_inside = len(inside) + 2 * ordinary  # bounds repetitions on a small host
         leaves, hosts, by_size, unequal = self._leaves, len(self._hosts), self._by_size, self._popularity
         for draw in draws(b"%d/links/%d/%d" % (self._seed, host.number, page), count):
             x = (draw >> 8) * _UNIT
@@ -92,7 +92,7 @@ class Graph:
         return self._duplicates.members(group)
 
     def duplicate_links(self, group: int) -> list[Place]:
-        """Links of all copies in a group; they belong to the group and to no host."""
+        """Links of all copies in a group; they belong to the group, not to a host."""
         return [
             (host, int(uniform(self._seed, "copy", group, i) ** 2 * host.ordinary))
             for i in range(_DUPLICATE_LINKS)
@@ -100,7 +100,7 @@ class Graph:
         ]
 
     def redirect(self, host: HostPlan, page: int) -> Redirect:
-        """Where the redirect at `page` leads: to an earlier redirect of its chain, or to a page at last."""
+        """The target of the redirect at `page`: an earlier redirect of its chain, or finally a page."""
         draw = hash64(self._seed, "redirect", host.number, page)
         status = (301, 302, 307)[draw % 3]
         place_in_chain = (page - host.duplicates_end) % _MAX_CHAIN
@@ -111,7 +111,7 @@ class Graph:
             other = self._by_size[int(x * len(self._hosts))]
             return Redirect(status, (other, int(x * x * other.ordinary)), absolute=True)
         if (draw >> 7) & 15 == 0 and host.pages > host.missing_end:
-            # Into what robots.txt may forbid: the rules hold for the target of a redirect too.
+            # To what robots.txt may disallow: the rules apply to the target of a redirect too.
             target = host.missing_end + int(x * (host.pages - host.missing_end))
             return Redirect(status, (host, target), absolute=False)
         return Redirect(status, (host, int(x * host.ordinary)), absolute=bool((draw >> 8) & 1))
@@ -124,12 +124,12 @@ class Graph:
     def _children(self, host: HostPlan, page: int) -> Iterator[int]:
         first = page * _BRANCHES + 1
         yield from range(first, min(first + _BRANCHES, host.ordinary))
-        # The others hang on ordinary pages one by one, starting anywhere.
+        # The others are linked from ordinary pages one by one, starting anywhere.
         offset = (page - host.salt) % host.ordinary
         yield from range(host.ordinary + offset, host.pages, host.ordinary)
 
     def _add_portal_links(self, host: HostPlan, page: int, inside: list[int], outside: list[Place]) -> None:
-        """What home pages, directories and hubs link to beyond the rest."""
+        """Additional links of home pages, directories and hubs."""
         if page == 0:
             inside.extend(range(1, 1 + host.directories))
             wanted = range(self._hubs) if host.number == 0 else host.hubs
@@ -140,19 +140,19 @@ class Graph:
             start = (page - 1) * HOSTS_PER_DIRECTORY
             outside.extend((other, 0) for other in self._hosts[start : start + HOSTS_PER_DIRECTORY])
         else:
-            # Every hub-th URL of the web: together the hubs link to all, each of them to all hosts.
+            # Every n-th URL of the web for n hubs: together they link to all URLs, each of them to all hosts.
             hub = host.hubs[page - 1 - host.directories]
             outside.extend(self.place(n) for n in range(hub, self._pages, self._hubs))
 
 
 class Duplicates:
-    """Which URLs show the same bytes. Half of the groups are neighbours, half are spread over the hosts."""
+    """Which URLs have the same bytes. Half of the groups are neighbours, half are spread over the hosts."""
 
     def __init__(self, hosts: tuple[HostPlan, ...], total: int, seed: int) -> None:
         self._hosts = hosts
         self._starts = [h.first_duplicate for h in hosts]
         self._total = total
-        self._near = total // 2 // 2 * 2  # the first so many, in pairs
+        self._near = total // 2 // 2 * 2  # the first ones, in pairs
         self._far_groups = max(1, (total - self._near) // 3)
 
     def group_of(self, host: HostPlan, page: int) -> int:

@@ -1,6 +1,6 @@
-"""The hosts of the web: how large, what they are called, where they live and what character they have.
+"""The hosts of the web: their sizes, names, addresses and behaviour; and the paths of their pages.
 
-Hot: every link of a page passes here (benchmarks/bench_simweb.py). A page's number as a path, and back.
+Hot: `path_of` and `number_of`, which every link of a page passes through (benchmarks/bench_simweb.py).
 """
 
 import itertools
@@ -16,31 +16,31 @@ from gossamer.lab.simweb.words import SECTIONS, SLUGS
 from gossamer.model.units import HostKey, Seconds
 
 HOSTS_PER_DIRECTORY = 100
-"""So many home pages are listed on each directory page of the portal."""
+"""Home pages listed on each directory page of the portal."""
 
-_SHARED_BY = 3  # hosts to one address, where they share
+_SHARED_BY = 3  # hosts per shared address
 
 
 class Kind(Enum):
-    """What stands at a URL. On each host the kinds follow one another in this order."""
+    """The kind of a URL. On each host the kinds follow one another in this order."""
 
     ORDINARY = "ordinary"
     DUPLICATE = "duplicate"
     REDIRECT = "redirect"
     MISSING = "missing"
-    RESTRICTED = "restricted"  # robots.txt speaks of its family, to forbid it or to allow it
+    RESTRICTED = "restricted"  # robots.txt has a rule for its family, Disallow or Allow
 
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """One host. Its pages are numbered from 0, the home page; the bounds say which kind a number is.
+    """One host. Its pages are numbered from 0, the home page; the bounds give the kind of a number.
 
-    `first_page` and `first_duplicate` number the pages and the duplicates of the whole web through.
+    `first_page` and `first_duplicate` number the pages and the duplicates of the whole web.
     """
 
     number: int
     name: HostKey
-    base: str  # scheme, name and port: what its URLs begin with
+    base: str  # scheme, name and port: the beginning of its URLs
     address: str
     salt: int
     ordinary: int
@@ -52,7 +52,7 @@ class HostPlan:
     first_duplicate: int
     robots: robots.RobotsPlan
     slow: Seconds
-    recovers_at: Seconds  # until so long after the epoch all its pages fail
+    recovers_at: Seconds  # all its pages fail until this long after the epoch
     sends_validators: bool
     directories: int  # its pages 1, 2, … are directories of the web's hosts
     hubs: tuple[int, ...]  # the numbers of its hubs; they are the pages after the directories
@@ -68,7 +68,7 @@ class HostPlan:
         return Kind.MISSING if page < self.missing_end else Kind.RESTRICTED
 
     def family(self, page: int) -> str | None:
-        """Which family of `robots.FAMILIES` a page is of; None for all but restricted ones."""
+        """The family of `robots.FAMILIES` that a page belongs to; None for all but restricted pages."""
         if page < self.missing_end:
             return None
         families = self.robots.families
@@ -76,7 +76,7 @@ class HostPlan:
 
 
 def host_sizes(config: SimWebConfig) -> list[int]:
-    """Pages of each host, largest first (but the one of `big_host_share` before all); sums to `pages`."""
+    """Pages of each host, largest first (after the one of `big_host_share`); the sum is `pages`."""
     if config.big_host_share > 0 and config.hosts > 1:
         big = min(round(config.pages * config.big_host_share), config.pages - config.hosts + 1)
         rest = _power_law(config.hosts - 1, config.pages - max(big, 1), config.host_exponent, 0)
@@ -142,10 +142,10 @@ def _plan_host(
     ordinary = max(size - sum(special), needed)
     bounds = list(itertools.accumulate([ordinary, *special]))
     name = _name(config, number)
-    scheme, usual_port = ("https", 443) if config.tls else ("http", 80)
-    port = "" if config.port == usual_port else f":{config.port}"
+    scheme, default_port = ("https", 443) if config.tls else ("http", 80)
+    port = "" if config.port == default_port else f":{config.port}"
     fault = uniform(seed, "host fault", number)
-    # A failing portal would only keep the whole web waiting.
+    # A failing portal would only delay the whole crawl.
     faulty = number >= config.seed_hosts and fault < config.fault_rate
     return HostPlan(
         number=number,
@@ -172,7 +172,7 @@ def _plan_host(
 
 def _manner(config: SimWebConfig, number: int, crawl_delay: Seconds) -> robots.Manner:
     if number == 0:
-        return robots.MANNERS[0]  # the way into the web is open to everybody
+        return robots.MANNERS[0]  # the entry to the web is open to everybody
     draw = hash64(config.seed, "robots", number)
     if crawl_delay > 0:
         return robots.MANNERS[draw % robots.DELAYABLE]
@@ -192,12 +192,12 @@ def _name(config: SimWebConfig, number: int) -> HostKey:
 
 
 def _address(number: int) -> str:
-    """An address in 127.0.0.0/8 for each of up to a million hosts; 127.0.x.x is left to others."""
+    """An address in 127.0.0.0/8 for each of up to a million hosts; 127.0.x.x is left free."""
     return f"127.{1 + (number >> 16)}.{(number >> 8) & 255}.{number & 255}"
 
 
 def _assign(sizes: list[int], rng: random.Random, *, big_first: bool) -> list[int]:
-    """Sizes by host number: host 0 of middling size, host 1 the big one if there is, the rest shuffled."""
+    """Sizes by host number: host 0 of medium size, host 1 the big one if there is one, the rest shuffled."""
     sizes = list(sizes)
     if len(sizes) == 1:
         return sizes
@@ -212,7 +212,7 @@ def _characters(
 ) -> tuple[frozenset[int], frozenset[int], list[int]]:
     """Slow hosts, hosts with a crawl delay, hosts that share addresses.
 
-    Small ones, since a crawl takes as long as its slowest host: the smallest third, or as many as needed.
+    Small hosts, since a crawl takes as long as its slowest host: the smallest third, or as many as needed.
     """
     counts = [
         round(share * config.hosts)
@@ -254,7 +254,7 @@ _QUERY_STYLE = 7
 
 
 def path_of(host: HostPlan, page: int) -> str:
-    """Path and query of a page. Distinct for distinct pages, and it always holds the number in digits."""
+    """Path and query of a page. Distinct for distinct pages; always contains the number in digits."""
     if page == 0:
         return "/"
     mixed = (page * 0x9E3779B1 ^ host.salt) & 0xFFFFFFFF
@@ -275,10 +275,10 @@ def path_of(host: HostPlan, page: int) -> str:
 
 
 def number_of(host: HostPlan, target: str) -> int | None:
-    """The page at `target` (path and query as requested), or None where the host never had one."""
+    """The page at `target` (path and query as requested), or None if there is none."""
     if target == "/":
         return 0
-    # The last run of digits is the number; that the rest fits is checked by making the path anew.
+    # The last run of digits is the number; the rest is checked by computing the path again.
     upto = target.rstrip(_NO_DIGITS)
     digits = upto[len(upto.rstrip(_DIGITS)) :]
     if not digits or len(digits) > 12:
@@ -302,7 +302,7 @@ class RelativeTo:
         self._up = "../" * (self._directory.count("/") - 1)
 
     def href(self, target: str) -> str:
-        """`target`, a path of the same host, as seen from the page."""
+        """`target`, a path of the same host, relative to the page."""
         directory = self._directory
         if self._up and target.startswith(directory) and target != directory:
             return target[len(directory) :]

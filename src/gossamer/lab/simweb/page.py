@@ -1,6 +1,6 @@
-"""Hot: HTML (benchmarks/bench_simweb.py). Pages made of ready paragraphs, the host's frame and links.
+"""Hot: HTML (benchmarks/bench_simweb.py). Pages made of prepared paragraphs, the host's frame and links.
 
-Near-duplicates: pages that differ from another in as little as pages on the web do, made by editing its HTML.
+Also near-duplicates: pages that differ from another as little as pages on the web do, made by editing its HTML.
 """
 
 import random
@@ -31,7 +31,7 @@ class _Frame:
 
 
 class PageWriter:
-    """Writes the pages of one web. Remembers nothing but frames."""
+    """Writes the pages of one web. Caches only frames."""
 
     def __init__(self, config: SimWebConfig, graph: Graph) -> None:
         self._seed = config.seed
@@ -59,7 +59,7 @@ class PageWriter:
         room = self._sizes[(mixed >> 16) & 255] - len(frame.top) - len(frame.bottom) - len(first) - len(second)
         text = self._text(b"%d/%d/%d" % (self._seed, host.number, page), room - 250)
         if version:
-            # A change is an edit, not a new page: one paragraph in eight is another one.
+            # A change is an edit, not a new page: one paragraph in eight is different.
             changed = short_draws(b"%d/%d" % (mixed, version), len(text) // 8 + 1)
             for i, draw in enumerate(changed):
                 text[(draw + i) % len(text)] = self._paragraphs[(draw >> 3) % PARAGRAPHS]
@@ -78,7 +78,7 @@ class PageWriter:
         )
 
     def copy(self, group: int) -> bytes:
-        """The page that all URLs of a group of duplicates show: no frame, absolute links, no time."""
+        """The page at all URLs of a group of duplicates: no frame, absolute links, independent of time."""
         mixed = hash64(self._seed, "copy", group)
         links = "\n".join(
             f'<li><a href="{escape(url_of(*place))}{self._anchors[(mixed + i) % ANCHORS]}</li>'
@@ -92,7 +92,7 @@ class PageWriter:
         return b"".join((head.encode(), *text, f"<ul>\n{links}\n</ul>\n</body>\n</html>\n".encode()))
 
     def missing(self, host_name: str) -> bytes:
-        """The page for what is not there."""
+        """The page for a URL that does not exist."""
         return (
             "<!DOCTYPE html>\n<html><head><title>Not found</title></head>"
             f"<body><h1>Not found</h1><p>There is no such page on {escape(host_name)}.</p></body></html>\n"
@@ -104,9 +104,9 @@ class PageWriter:
         return [pool[draw % PARAGRAPHS] for draw in short_draws(key, count)]
 
     def _links(self, host: HostPlan, page: int, inside: list[int], outside: list[Place], mixed: int) -> list[str]:
-        """All links as list items, those that leave the host strewn among the others."""
+        """All links as list items, with those to other hosts spread among the others."""
         anchors = self._anchors
-        mixed &= 0x3FFFFFF  # small numbers are quicker to add
+        mixed &= 0x3FFFFFF  # small numbers are faster to add
         relative = RelativeTo(path_of(host, page)).href
         escaped = host.path_style == 7  # the only paths with an ampersand
         items = []
@@ -138,7 +138,7 @@ class PageWriter:
             f'<meta name="generator" content="simweb">\n<style>{_STYLE}</style>\n</head>\n<body>\n'
             f"<header>{host.name}</header>\n<nav>\n{bar}\n</nav>\n<main>\n"
         )
-        # Neither the comment nor the mail address is a link to follow; real pages are full of both.
+        # Neither the comment nor the mail address is a link to follow; real pages have many of both.
         bottom = (
             '</main>\n<!-- <a href="/retired/start.html">the old start page</a> -->\n'
             f'<footer><a href="mailto:webmaster@{host.name}">webmaster</a> <a href="#">top</a></footer>\n'
@@ -162,11 +162,11 @@ class Variation(Enum):
 VARIATIONS = tuple(Variation)
 
 _FIRST_DAY = date(2012, 1, 1)
-_MENU = 12  # links of the menu that a page is given where it has no navigation bar
+_MENU = 12  # links of the menu that a page without navigation bar gets
 
 
 def near_copy(body: bytes, seed: int, group: int, variation: Variation | None) -> bytes:
-    """A page with a date, an advertisement and a menu put into it; varied, if asked. A function of its arguments."""
+    """A page with a date, an advertisement and a menu inserted; varied, if requested. A function of its arguments."""
     rng = random.Random(f"{seed}/near/{group}")
     day = _FIRST_DAY + timedelta(days=rng.randrange(4000))
     advertisement = _advertisement(rng, seed)
@@ -184,7 +184,7 @@ def near_copy(body: bytes, seed: int, group: int, variation: Variation | None) -
         case None:
             pass
     shown = f'<p class="date">Published on {day:%d %B %Y}, last seen {day:%Y-%m-%d}</p>\n'
-    # A plain division, as most sites have it: nothing in the mark-up says that it is no text of the page.
+    # A plain div, as on most sites: nothing in the markup says that it is not part of the text.
     bar = f'<div class="menu">\n{chr(10).join(menu)}\n</div>\n'
     head, opening, rest = body.partition(b"<h1>")
     return b"".join(
@@ -208,7 +208,7 @@ def _shuffled_navigation(body: bytes, rng: random.Random) -> bytes:
 
 
 def _edited(body: bytes, rng: random.Random, variation: Variation) -> bytes:
-    """One letter or one word of a paragraph is another one."""
+    """One letter or one word of a paragraph is changed."""
     starts = [i for i in range(len(body)) if body.startswith(b"<p>", i)]
     start = rng.choice(starts) + 3
     words = body[start : body.index(b"</p>", start)].split(b" ")

@@ -1,8 +1,8 @@
-"""The robots.txt of each host, and which of its pages that file forbids to whom.
+"""The robots.txt of each host, and which of its pages it forbids to whom.
 
-Each way of writing the file (a `Manner`) says beside its text which *families* of paths it forbids. So the
-web knows what is forbidden from how the file was made; nothing here reads robots.txt, and a crawler's
-parser is tested against it, not against a copy of itself.
+Each way of writing the file (a `Manner`) has, in addition to its text, the *families* of paths that it forbids. So the
+web knows what is forbidden from how the file was made; nothing here parses robots.txt, and a crawler's parser is tested
+against it, not against a copy of itself.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ FAMILIES: Mapping[str, str] = {
     "archive_public": "/archive/public/{word}-{page}.html",
     "shared": "/shared/{word}-{page}.html",
 }
-"""Paths robots.txt may speak of. No ordinary path of any host looks like one of these."""
+"""Paths that robots.txt may have rules for. No ordinary path of any host looks like one of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group of a robots.txt: whom it addresses, its lines, and the families these forbid."""
+    """One group of a robots.txt: its user agents, its lines, and the families these forbid."""
 
     agents: tuple[str, ...]
     lines: tuple[str, ...]
@@ -36,13 +36,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """One way of writing robots.txt. `families` are the restricted pages its hosts have."""
+    """One way of writing robots.txt. `families` are the restricted pages of its hosts."""
 
     groups: tuple[Group, ...]
     families: tuple[str, ...]
     opening: str = "# robots.txt of {name}"
     newline: str = "\n"
-    shout: bool = False  # field names in capitals: they are case-insensitive
+    shout: bool = False  # field names in capitals, since they are case-insensitive
 
 
 MANNERS: tuple[Manner, ...] = (
@@ -64,7 +64,7 @@ MANNERS: tuple[Manner, ...] = (
                     "Disallow: /archive/",
                     "Allow: /archive/public/",
                     "Disallow: /*.cgi$",
-                    # As long as each other: the least restrictive counts (RFC 9309, 2.2.2).
+                    # Of equal length: the least restrictive applies (RFC 9309, 2.2.2).
                     "Disallow: /shared/",
                     "Allow: /shared/",
                 ),
@@ -99,7 +99,7 @@ MANNERS: tuple[Manner, ...] = (
         shout=True,
     ),
     Manner(
-        # Named in two groups: the rules of both hold, those of `*` do not (RFC 9309, 2.2.1).
+        # Named in two groups: the rules of both apply, those of `*` do not (RFC 9309, 2.2.1).
         (
             Group(("gossamer",), ("Disallow: /members/",), frozenset({"members"})),
             Group(("*",), ("Disallow: /private/", "Crawl-delay: 20"), frozenset({"private"})),
@@ -118,20 +118,20 @@ ABSENT = Manner((), ("private", "archive"))
 """No robots.txt: a 404, and nothing is forbidden."""
 
 DELAYABLE = 5
-"""So many of `MANNERS`, from the first, have rules beside which a Crawl-delay looks natural."""
+"""The first this many of `MANNERS` have rules to which a Crawl-delay can be added."""
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsPlan:
-    """The rules of one host. `text` is None where robots.txt is missing."""
+    """The rules of one host. `text` is None if there is no robots.txt."""
 
     text: bytes | None
     families: tuple[str, ...]
     groups: tuple[Group, ...]
-    crawl_delay: Seconds  # for `gossamer`; 0 where the host asks for none
+    crawl_delay: Seconds  # for `gossamer`; 0 for none
 
     def forbids(self, agent: str, family: str | None) -> bool:
-        """Whether a page is closed to `agent`; `family` is None for an ordinary page."""
+        """Whether a page is forbidden for `agent`; `family` is None for an ordinary page."""
         return any(g.forbids_all or family in g.forbids for g in groups_for(self.groups, agent))
 
 
@@ -142,7 +142,7 @@ def groups_for(groups: tuple[Group, ...], agent: str) -> tuple[Group, ...]:
 
 
 def write_robots(manner: Manner, name: str, crawl_delay: Seconds) -> RobotsPlan:
-    """robots.txt for the host `name`; a `crawl_delay` above 0 goes into the groups meant for us."""
+    """robots.txt for the host `name`; a `crawl_delay` above 0 is added to the groups that apply to us."""
     if not manner.groups:
         return RobotsPlan(None, manner.families, (), Seconds(0.0))
     lines = [manner.opening.format(name=name)] if manner.opening else []

@@ -1,6 +1,6 @@
-"""The simulated web in a process of its own, for tests and benchmarks that measure the crawler's alone.
+"""Serves the simulated web: HTTP and DNS together, in this process, in another one, or as a command.
 
-The simulated web up and running: HTTP and DNS together, inside a program or as a command.
+Another process is for tests and benchmarks that measure the crawler alone.
 """
 
 import asyncio
@@ -30,12 +30,11 @@ _STOP_SECONDS = 60.0
 
 
 class SimwebProcess:
-    """A context manager: the server runs inside its block and is ended, by its id, on leaving it.
+    """A context manager: the server runs inside its block and is terminated on leaving it.
 
-    `config` is the one given until the block is entered; then it has the server's port. (Its epoch stays as
-    given: only transient faults depend on it.) Where it is https, `ca_file` is whom to trust, as long as the server
-    lives. The server also ends by itself when this process dies. `clock` is the file of a `SharedClock`.
-    Raises `CannotListen` if it does not come up.
+    `config` is the given one until the block is entered; then it has the server's port. (Its epoch stays as given: only
+    transient faults depend on it.) With https, `ca_file` is the certificate to trust while the server runs. The server
+    also ends if this process dies. `clock` is the file of a `SharedClock`. Raises `CannotListen` if it does not start.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class SimwebProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            process_group=0,  # Ctrl-C at the terminal is meant for whoever started us
+            process_group=0,  # Ctrl-C at the terminal is for the parent process
         )
         self._process = process
         try:
@@ -92,7 +91,7 @@ class SimwebProcess:
         return self._process.pid
 
     def cpu_seconds(self) -> float:
-        """User and system time the server has used up to now. Linux only: read from /proc."""
+        """User and system time that the server has used so far. Linux only: read from /proc."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         # Fields 14 and 15 of proc(5), counted from the state, which is the third.
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -102,14 +101,14 @@ class SimwebProcess:
         return SimWeb(self.config)
 
     def requests(self) -> list[Request]:
-        """What the log holds so far; complete once the block is left."""
+        """The requests in the log so far; complete once the block is left."""
         if self._log is None:
             raise RuntimeError("started without a log")
         with self._log.open(encoding="utf-8") as lines:
             return read_log(lines)
 
     def _exchange(self, process: subprocess.Popen[str]) -> str:
-        """Tell the server what to serve; returns its ready line."""
+        """Send the server its configuration; returns its ready line."""
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         order = {
             "config": json.loads(to_json(self.config)),
@@ -118,14 +117,14 @@ class SimwebProcess:
             "log": str(self._log) if self._log is not None else None,
             "clock": str(self._clock) if self._clock is not None else None,
         }
-        with contextlib.suppress(BrokenPipeError):  # it died: its last words follow
+        with contextlib.suppress(BrokenPipeError):  # it died: its error message follows
             process.stdin.write(json.dumps(order) + "\n")
             process.stdin.flush()
         readable, _, _ = select.select([process.stdout], [], [], _READY_SECONDS)
         line = process.stdout.readline() if readable else ""
         if not line:
             process.kill()
-            words = process.stderr.read().strip() or f"no sign of life within {_READY_SECONDS:g} s"
+            words = process.stderr.read().strip() or f"no response within {_READY_SECONDS:g} s"
             raise CannotListen(f"the simulated web did not start: {words}")
         return line
 
@@ -166,7 +165,7 @@ class RunningWeb:
         self.http_port = web.config.port
         self.dns_address = f"127.0.0.1:{dns_port}"
         self.seeds = web.seeds()
-        self.ca_file = str(authority.ca_file) if authority is not None else None  # whom to trust, where it is https
+        self.ca_file = str(authority.ca_file) if authority is not None else None  # the certificate to trust, with https
         self._http = http
         self._names = names
         self._dns_transport = dns_transport
@@ -208,11 +207,10 @@ async def serve(
     keep: bool = True,
     clock: Clock | None = None,
 ) -> RunningWeb:
-    """Start to serve `config` on loopback; port 0 takes a free one.
+    """Start serving `config` on loopback; port 0 takes a free one.
 
-    The web's own port and epoch become those of this server. `log` gets a line of JSON for each
-    request, `keep` says whether they stay in memory too. Raises `CannotListen`, also where it cannot make the
-    certificates that it would need.
+    The web's port and epoch become those of this server. `log` gets a line of JSON for each request; `keep` says
+    whether requests are kept in memory too. Raises `CannotListen`, also if it cannot make certificates that it needs.
     """
     clock = clock or SteadyClock()
     async with contextlib.AsyncExitStack() as undo:
@@ -235,7 +233,7 @@ async def serve(
             tls = HostCertificates(authority, [host.name for host in web.hosts]).context
         http = HttpServer(web, clock, recorder, check_peers=check_peers, tls=tls)
         await http.start(sock)
-        undo.pop_all()  # all is well: what was opened stays open
+        undo.pop_all()  # success: what was opened stays open
     chosen = int(transport.get_extra_info("sockname")[1])
     return RunningWeb(web, http, names, transport, chosen, recorder, authority)
 
@@ -252,16 +250,16 @@ def run_forever(
 ) -> int:
     """The command `gossamer simweb`: serve until SIGINT or SIGTERM, then return 0.
 
-    Prints one line of JSON when ready. `until_eof_of` is a file descriptor whose end of file stops the server too:
-    a pipe from whoever started it, so that it does not outlive them. Where it is https, `ca_file` gets a copy of the
-    certificate to be trusted, which stays. Raises `CannotListen`.
+    Prints one line of JSON when ready. `until_eof_of` is a file descriptor at whose end of file the server stops too: a
+    pipe from the parent process, so that the server does not outlive it. With https, `ca_file` gets a copy of the
+    certificate to trust, which stays. Raises `CannotListen`.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve_until_told(config, http_port, dns_port, log, until_eof_of, ca_file, clock))
+        runner.run(_serve_until_stopped(config, http_port, dns_port, log, until_eof_of, ca_file, clock))
     return 0
 
 
-async def _serve_until_told(
+async def _serve_until_stopped(
     config: SimWebConfig,
     http_port: int,
     dns_port: int,
@@ -271,11 +269,11 @@ async def _serve_until_told(
     clock: Clock | None,
 ) -> None:
     loop = asyncio.get_running_loop()
-    told = asyncio.Event()
-    # Before the ready line: whoever reads it may signal at once.
+    stopped = asyncio.Event()
+    # Before the ready line: its reader may send a signal at once.
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, told.set)
-    # Nobody could read what is kept in memory here.
+        loop.add_signal_handler(number, stopped.set)
+    # Requests in memory could not be read here.
     serving = serve(config, http_port=http_port, dns_port=dns_port, log=log, keep=False, clock=clock)
     async with await serving as running:
         trusted = running.ca_file
@@ -290,8 +288,8 @@ async def _serve_until_told(
         }
         print(json.dumps(ready), flush=True)
         if until_eof_of is not None:
-            loop.add_reader(until_eof_of, _stop_at_eof, loop, until_eof_of, told)
-        await told.wait()
+            loop.add_reader(until_eof_of, _stop_at_eof, loop, until_eof_of, stopped)
+        await stopped.wait()
         if until_eof_of is not None:
             loop.remove_reader(until_eof_of)
     sys.stdout.flush()
@@ -305,7 +303,7 @@ def _copied(source: Path, target: Path) -> str:
     return str(target)
 
 
-def _stop_at_eof(loop: asyncio.AbstractEventLoop, descriptor: int, told: asyncio.Event) -> None:
+def _stop_at_eof(loop: asyncio.AbstractEventLoop, descriptor: int, stopped: asyncio.Event) -> None:
     if not os.read(descriptor, 4096):
         loop.remove_reader(descriptor)
-        told.set()
+        stopped.set()

@@ -1,10 +1,8 @@
-"""What the server saw: one `Request` for each it was asked, in memory and as lines of JSON.
+"""Hot: the simulated web over HTTP/1.1, with or without TLS (benchmarks/bench_simweb.py); and its request log.
 
-Hot: the simulated web over HTTP/1.1, with or without TLS (benchmarks/bench_simweb.py).
-
-One event loop, thousands of connections.
-Every host has its own address in 127.0.0.0/8, so the server listens on all addresses, but hears only the
-loopback device (or, where that cannot be asked for, only peers in 127.0.0.0/8).
+One event loop, thousands of connections. Every host has its own address in 127.0.0.0/8, so the server listens on all
+addresses, but accepts only the loopback device (or, if that is not possible, only peers in 127.0.0.0/8). Every request
+is recorded, in memory and as lines of JSON.
 """
 
 import asyncio
@@ -30,10 +28,10 @@ from gossamer.model.units import HostKey, Instant, Seconds
 class Request:
     """A request as the server saw it.
 
-    `read_at` is when it had arrived whole; `written_at` is the last moment at which the response was not yet
-    all handed to the kernel, so no client can have read its end before. A gap measured between the two is
-    never shorter than the one the client kept: the audit accuses nobody falsely.
-    `status` is 0 where the client left before it was answered; `written_at` is then when it left.
+    `read_at` is when it had arrived completely; `written_at` is the last time at which the response had not been passed
+    to the kernel completely, so no client can have read its end before. A gap measured between the two is never shorter
+    than the one that the client kept, so the audit has no false positives. `status` is 0 if the client left before it
+    was answered; `written_at` is then when it left.
     """
 
     host: HostKey
@@ -42,14 +40,14 @@ class Request:
     read_at: Instant
     written_at: Instant
     connection: int
-    address: str  # the one of ours that the client had connected to
+    address: str  # the address of ours that the client had connected to
     retry_after: Seconds = Seconds(0.0)
 
 
 class Recorder:
-    """Keeps requests as they are finished; writes them to a file too if given one.
+    """Keeps finished requests in memory, and writes them to a file if one is given.
 
-    Lines are buffered until `flush`, which whoever owns the recorder calls several times a second.
+    Lines are buffered until `flush`, which the owner calls several times a second.
     """
 
     def __init__(self, log: Path | None = None, *, keep: bool = True) -> None:
@@ -79,7 +77,7 @@ class Recorder:
 
 
 def read_log(lines: Iterable[str]) -> list[Request]:
-    """The requests of a log. A last line that is cut short (the server was killed) is left out."""
+    """The requests of a log. An incomplete last line (the server was killed) is skipped."""
     return [msgspec.json.decode(line, type=Request) for line in lines if line.endswith("\n") and not line.isspace()]
 
 
@@ -88,7 +86,7 @@ _IDLE_SECONDS = 60.0
 _SWEEP_SECONDS = 5.0
 _FLUSH_SECONDS = 0.1
 _BACKLOG = 4096
-# Large enough for a page: a response then leaves in one write, and its end is known exactly.
+# Large enough for a page: a response is then sent in one write, and its end is known exactly.
 _SEND_BUFFER = 4_194_304
 
 _STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n" for s in HTTPStatus}
@@ -149,19 +147,19 @@ class HttpServer:
         self._do_chores(loop)
 
     async def close(self) -> None:
-        """Stop listening and drop every connection; what was served is flushed to the log."""
+        """Stop listening and drop every connection; the log is flushed."""
         if self._chores is not None:
             self._chores.cancel()
         if self._server is not None:
             self._server.close()
         for connection in tuple(self.connections):
             connection.drop()
-        # One turn of the loop, for the connections to learn that they are gone.
+        # One turn of the loop, so that the connections notice that they are closed.
         await asyncio.sleep(0)
         self.recorder.flush()
 
     def accept(self, transport: asyncio.BaseTransport) -> None:
-        """Take on a connection that somebody else has accepted."""
+        """Take over a connection that was accepted elsewhere."""
         self._new_connection().connection_made(transport)
 
     def next_connection(self) -> int:
@@ -188,7 +186,7 @@ class HttpServer:
 
 
 class _Connection(asyncio.Protocol):
-    """One client. Answers one request after the other; what comes early waits in the buffer."""
+    """One client. Answers one request after the other; early data waits in the buffer."""
 
     def __init__(self, server: HttpServer, loop: asyncio.AbstractEventLoop) -> None:
         self._server = server
@@ -198,7 +196,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._address = ""
         self._requests_left = server.requests_per_connection
-        self._pending: _Pending | None = None  # asked, and not yet all written
+        self._pending: _Pending | None = None  # received, and not yet completely written
         self._timer: asyncio.TimerHandle | None = None
         self._paused = False
         self._active_at = server.clock.monotonic()
@@ -211,7 +209,7 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
             return
         self._address = str(self._transport.get_extra_info("sockname")[0])
-        # So the transport tells us when it could not write everything at once, and when it has.
+        # So that the transport reports when it could not write everything at once, and when it has.
         self._transport.set_write_buffer_limits(high=0)
         self._server.connections.add(self)
 
@@ -280,7 +278,7 @@ class _Connection(asyncio.Protocol):
         else:
             response = self._server.web.respond(host, target, now, headers)
         if response.status in (400, 405):
-            pending.keep_open = False  # there may be a body, which we do not read
+            pending.keep_open = False  # there may be a body, which is not read
         if response.delay > 0:
             self._timer = self._loop.call_later(response.delay, self._send, pending, response)
         else:
@@ -302,7 +300,7 @@ class _Connection(asyncio.Protocol):
         lines.append("\r\n" if pending.keep_open else "Connection: close\r\n\r\n")
         head = "".join(lines).encode("latin-1")
         transport.writelines((head, response.body) if pending.with_body and response.body else (head,))
-        # Only now: over TLS the transport pauses and resumes us while it still encrypts, which is not the end yet.
+        # Only now: over TLS the transport pauses and resumes us while it is still encrypting, which is not the end yet.
         pending.status = response.status
         if not self._paused:
             self._answered(pending, now)
@@ -337,7 +335,7 @@ class _Connection(asyncio.Protocol):
 
 
 class _Pending:
-    """A request on its way through: what is known of it until it is recorded."""
+    """A request in progress: what is known of it until it is recorded."""
 
     __slots__ = ("host", "keep_open", "read_at", "retry_after", "status", "target", "with_body")
 

@@ -1,7 +1,7 @@
-"""Sitemaps of some hosts, in the forms in which sitemaps come; each lists pages to which nothing else leads.
+"""Sitemaps of some hosts, in the forms in which sitemaps occur; each lists pages that are not linked from anywhere.
 
-Every host with a sitemap has a few *hidden* pages. They are listed with all forbidden pages of the host and some that
-are linked to, so that a crawl that reads no sitemaps, or believes them more than robots.txt, is found out.
+Every host with a sitemap has a few *hidden* pages. They are listed together with all forbidden pages of the host and
+some that are linked, so that a crawl that ignores sitemaps, or believes them more than robots.txt, is detected.
 """
 
 import gzip
@@ -28,15 +28,15 @@ Served = tuple[list[tuple[str, str]], bytes]
 
 
 class Form(IntEnum):
-    """How a host keeps its sitemap."""
+    """The form of a host's sitemap."""
 
     PLAIN = 0  # one file
-    INDEX = 1  # an index of two, one packed and one in plain text
+    INDEX = 1  # an index of two, one compressed and one in plain text
     DEEP = 2  # an index that lists itself, and an index
 
 
 class SiteMaps:
-    """Which hosts have sitemaps, what they hold, and what a crawl must find by them."""
+    """Which hosts have sitemaps, what they contain, and what a crawl must find by them."""
 
     def __init__(self, config: SimWebConfig) -> None:
         self._config = config
@@ -49,7 +49,7 @@ class SiteMaps:
         return Form(hash64(self._config.seed, "sitemap form", host.number) % len(Form))
 
     def robots_line(self, host: HostPlan) -> bytes:
-        """What the host's robots.txt says besides its rules."""
+        """What the host's robots.txt has in addition to its rules."""
         return f"\nSitemap: {host.base}{_FIRST}\n".encode() if self.has(host) else b""
 
     def files(self, host: HostPlan) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class SiteMaps:
         return (_FIRST, *more[self.form(host)]) if self.has(host) else ()
 
     def hidden(self, host: HostPlan) -> tuple[str, ...]:
-        """The paths of the pages that only a sitemap leads to."""
+        """The paths of the pages that only a sitemap lists."""
         return tuple(f"/hidden/{number}.html" for number in range(HIDDEN)) if self.has(host) else ()
 
     def numbers(self, host: HostPlan) -> Iterator[int]:

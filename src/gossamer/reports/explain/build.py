@@ -1,4 +1,4 @@
-"""Facts, rules and the time in; the story out."""
+"""Builds the explanation of a URL from what is on record, the rules of the crawl and the time."""
 
 from dataclasses import dataclass, field, replace
 
@@ -45,7 +45,7 @@ _TOLD = frozenset({UrlState.STORED, UrlState.DUPLICATE, UrlState.REDIRECT})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlRules:
-    """What a crawl with this configuration decides by."""
+    """The rules of a crawl with this configuration."""
 
     entry: EntryRules
     ordering: Ordering
@@ -56,19 +56,19 @@ class CrawlRules:
     identities: Identities = field(default_factory=lambda: Identities(IdentityRules()))
     traps: TrapPolicy | None = None  # None: nothing is cut on this host
     recrawl: RecrawlTerms | None = None
-    ordered: HostOverride = HostOverride()  # for this host; `politeness` goes by its delay already
+    ordered: HostOverride = HostOverride()  # for this host; its delay is in `politeness` already
 
 
 def build_story(
     form: Form, facts: Facts, rules: CrawlRules, *, now: Instant, running: bool, record: RecordCheck | None = None
 ) -> Story:
-    """The story of a URL. `running`: a crawl is at work in the directory. `record`: what the archive has of it."""
+    """The explanation of a URL. `running`: the crawl is running. `record`: the result of reading its capture."""
     if form.url is None or form.host is None:
         return refused(form)
     known = facts.url
     if known is not None and (modified := facts.listing.modified_at) is not None:
         known = replace(known, learnt=known.learnt._replace(age=max(0.0, now - modified)))
-    # In minimised form the URL on record may be of another host than the one asked about: what counts is its own.
+    # In minimised form the URL on record may be of another host than the given one: its own host counts.
     host = form.host if known is None or facts.host is None else facts.host.host
     page = parse_canonical(form.url if known is None else known.url, host)
     url, depth = page.url, ASSUMED_DEPTH if known is None else known.depth
@@ -83,7 +83,7 @@ def build_story(
     budget = budget_verdict(page, facts, rules.traps)
     verdicts = (*verdicts, budget)
     ordered = rules.ordered
-    # What was ordered for a host counts first at a visit; at the door the rules alone are asked.
+    # Orders for the host come first at a visit; whether a URL is admitted depends on the rules alone.
     turned_away = known is None and refusing is not None
     against = reason_against(refusing or budget, robots, politeness, rules.caps, None if turned_away else ordered)
     ignored = tuple((each.name, each.why) for each in rules.identities.ignored(form.url, form.host))
@@ -123,8 +123,8 @@ def build_story(
 
 
 def refused(form: Form) -> Story:
-    """The story of text that has no canonical form: it ends there."""
-    return Story(form=form, next=Next(None, f"this text gives no URL for a crawl: {meaning_of(form.refused or '')}"))
+    """The explanation of a text that has no canonical form."""
+    return Story(form=form, next=Next(None, f"this is not a URL that can be crawled: {meaning_of(form.refused or '')}"))
 
 
 # --- a URL that was never seen ------------------------------------------------------------------------
@@ -132,11 +132,11 @@ def refused(form: Form) -> Story:
 
 def _would_happen(refused: bool, against: tuple[str, str] | None) -> str:
     if against is None:
-        return "it would enter and be queued when a page links to it"
+        return "it would be queued when a page links to it"
     reason, value = against
     if refused:
-        return f"it would not enter: {reason} ({value})"
-    return f"it would enter, and be excluded when its turn comes: {reason} ({value})"
+        return f"it would be excluded: {reason} ({value})"
+    return f"it would be queued, and excluded when it is visited: {reason} ({value})"
 
 
 # --- a URL on record -----------------------------------------------------------------------------------
@@ -145,13 +145,13 @@ def _would_happen(refused: bool, against: tuple[str, str] | None) -> str:
 def _identity(url: Url, known_as: Url, minimise: bool) -> Identity:
     if known_as == url:
         return Identity(True, minimise)
-    # Spelt otherwise, so it was found by its minimised form, whatever the configuration says now.
+    # Another spelling, so it was found by its minimised form, even if the configuration has changed since.
     return Identity(True, minimise or minimised(known_as) == minimised(url), known_as)
 
 
 def _finding(known: UrlFact, facts: Facts) -> Finding:
     way = facts.way
-    # A way of the full length that has not met a seed goes on beyond what was read.
+    # A path of the full length that does not end at a seed is longer than what was read.
     cut = len(way) == MAX_STEPS and way[-1].via is not Via.SEED
     return Finding(known.via.name.lower(), known.found_at, known.hops, facts.seed, way, cut)
 
@@ -222,5 +222,5 @@ def _problem(url: Url, record: RecordCheck | None) -> str | None:
     if record.kind not in ("response", "resource", "revisit") or record.target != url:
         return f"there is a {record.kind} record of {record.target}"
     if record.block_ok is not True:
-        return "its digest is wrong" if record.block_ok is False else "it has no digest to be checked by"
+        return "its digest is wrong" if record.block_ok is False else "it has no digest"
     return "its payload's digest is wrong" if record.payload_ok is False else None

@@ -1,4 +1,4 @@
-"""Why a URL that was visited is visited again when it is."""
+"""Why the next visit of a URL is planned when it is."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,30 +12,30 @@ from gossamer.recrawl.policies import Optimal, RecrawlPolicy, believed_words, es
 from gossamer.recrawl.policy import Memory, Terms
 from gossamer.reports.explain.story import Recrawl, Signals
 
-_SOONER = 1.0  # seconds by which a visit must be before its plan to have been brought forward
+_SOONER = 1.0  # seconds: a visit this much before its plan was moved forward
 
 
 class Basis(NamedTuple):
-    """What a crawl with this configuration would reckon with for one URL."""
+    """The values from which a crawl with this configuration would plan the next visit of one URL."""
 
     terms: Terms
-    fixed: Seconds | None  # the gap that a rule says
+    fixed: Seconds | None  # the interval of a rule
     rule: str | None
-    trusted: bool  # its host's validators
+    trusted: bool  # whether validators of its host are trusted
     rates: HostRates = HostRates()  # of its host's pages
-    trust: HostTrust = HostTrust()  # in what is said of their changes
-    usual_price: float = 0.0  # of the crawl; its host's own is above it, if it has one
+    trust: HostTrust = HostTrust()  # in reported changes
+    usual_price: float = 0.0  # of the crawl; that of its host, if it has one, is higher
 
 
 class RecrawlTerms(NamedTuple):
-    """The policy, and what it would be told of a URL by what is on record."""
+    """The policy, and its input for a URL by what is on record."""
 
     policy: RecrawlPolicy
     basis: Callable[[UrlFact, Facts], Basis]
 
 
 def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None:
-    """The plan on record and what it rests on. None for what has not been visited, or is not visited again."""
+    """The plan on record and its reasons; None for a URL that has not been visited or is not visited again."""
     fact = facts.recrawl
     if fact.planned_gap is None:
         return None
@@ -53,7 +53,7 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
         if interval is not None:
             why += f"; the page {believed_words(memory, terms)}"
     elif known.state is UrlState.MISSING:
-        why = "as [retry] says of what is missing"
+        why = "missing: by the settings of [retry]"
     else:
         why = by.policy.words(memory, terms)
     return Recrawl(

@@ -1,4 +1,4 @@
-"""The story in lines for people, and as a JSON object for programs."""
+"""The explanation of a URL as lines for people, and as a JSON object for programs."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -25,8 +25,8 @@ from gossamer.reports.explain.story import (
 
 _LABEL = 12
 _CUT = {
-    "length": "it is longer than we read or unpack",
-    "time": "it took longer than we wait or unpack",
+    "length": "longer than the size limit",
+    "time": "the time limit was reached",
     "disconnect": "it broke off",
 }
 
@@ -34,7 +34,7 @@ Json = dict[str, object]
 
 
 def story_lines(story: Story) -> list[str]:
-    """The story, a part after the other; labels in a column, what belongs together below each other."""
+    """One part after the other, with labels in a column."""
     lines = [formatting.printable(str(story.form.url or story.form.given)), ""]
     for label, texts in _parts(story):
         for text in texts:
@@ -44,7 +44,7 @@ def story_lines(story: Story) -> list[str]:
 
 
 def story_object(story: Story) -> Json:
-    """The same as an object. Moments are ISO 8601 in UTC, durations are seconds, what is unknown is null."""
+    """As a JSON object: times in ISO 8601 and UTC, durations in seconds, null for what is unknown."""
     found = _plain(story)
     assert isinstance(found, dict)
     return found
@@ -61,15 +61,15 @@ def _plain(value: object) -> object:
     if kind in _AS_THEY_ARE:
         return value
     if fields := _fields_of(kind):
-        told: Json = {}
-        for name, is_moment in fields:
+        found: Json = {}
+        for name, is_time in fields:
             item = getattr(value, name)
             kind = type(item)
             if kind in _AS_THEY_ARE:  # most of them
-                told[name] = formatting.timestamp(item) if is_moment and kind is float else item
+                found[name] = formatting.timestamp(item) if is_time and kind is float else item
             else:
-                told[name] = _plain(item)
-        return told
+                found[name] = _plain(item)
+        return found
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
@@ -83,7 +83,7 @@ _FIELDS: dict[type, tuple[tuple[str, bool], ...]] = {}
 
 
 def _fields_of(kind: type) -> tuple[tuple[str, bool], ...]:
-    """The fields of a data class, and whether they are moments; none of anything else."""
+    """The fields of a data class, and whether they are times; empty for other types."""
     found = _FIELDS.get(kind)
     if found is None:
         names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
@@ -139,13 +139,13 @@ def _found(finding: Finding) -> list[str]:
     elif finding.via == "seed":
         lines.append(f"seed, {at}")
     if finding.via != "seed":
-        nobody = "named by robots.txt" if finding.via == "sitemap" else "a page no longer on record"
-        where = finding.way[0].url if finding.way else nobody
+        unknown = "named by robots.txt" if finding.via == "sitemap" else "a page no longer on record"
+        where = finding.way[0].url if finding.way else unknown
         how = {"redirect": f"redirect from {where}", "sitemap": f"sitemap {where}"}.get(finding.via, f"link on {where}")
         lines.append(f"{how}, {at}")
     lines += [_step(step, beyond) for step, beyond in zip_longest(finding.way, finding.way[1:])]
     if finding.cut:
-        lines.append("  and so on: the way to a seed is longer")
+        lines.append("  … the path to the seed is longer")
     return lines
 
 
@@ -153,7 +153,7 @@ def _listed(listing: Listing) -> list[str]:
     lines = []
     if listing.sitemap:
         by = ", ".join(listing.named_by)
-        lines.append("it is a sitemap" + (f", which the robots.txt of {by} names or leads to" if by else ""))
+        lines.append("it is a sitemap" + (f", which the robots.txt of {by} names or links to" if by else ""))
     if listing.listed_in is not None:
         said = [
             f"modified {formatting.timestamp(listing.modified_at)}" if listing.modified_at is not None else "",
@@ -165,7 +165,7 @@ def _listed(listing: Listing) -> list[str]:
 
 
 def _step(step: Step, beyond: Step | None) -> str:
-    """How a page on the way was found itself."""
+    """How a page on the path to the seed was found."""
     if step.seed is not None:
         return f"  {step.url} is a seed: {step.seed.where}"
     if beyond is None:
@@ -178,12 +178,12 @@ def _seen(story: Story) -> list[str]:
     identity = story.identity
     if identity is None:
         return []
-    usual = "what counts of it" if identity.known_as else "its canonical form"
-    by = "its minimised form" if identity.minimised else usual
+    usual = "identity" if identity.known_as else "canonical form"
+    by = "minimised form" if identity.minimised else usual
     ignored = [f"ignored: {name} ({why})" for name, why in identity.ignored]
     if not identity.seen:
-        return [f"new: nothing is known under {by}", *ignored]
-    return [*([f"known as {identity.known_as}, the same in {by}"] if identity.known_as else []), *ignored]
+        return [f"new: no known URL has the same {by}", *ignored]
+    return [*([f"known as {identity.known_as}, which has the same {by}"] if identity.known_as else []), *ignored]
 
 
 def _filter(verdicts: tuple[Verdict, ...]) -> list[str]:
@@ -197,12 +197,12 @@ def _robots(robots: Robots) -> list[str]:
     verdict = "allowed" if robots.allowed else "denied"
     line = f"line {robots.line_number}, {robots.line}" if robots.line is not None else robots.meaning
     age = formatting.clock_time(robots.age or 0.0)
-    kept = f"kept until {formatting.timestamp(robots.expires_at)}" if robots.current else "to be asked for again"
-    return [f"{verdict}: {line}", f"{robots.origin}/robots.txt answered {robots.status} {age} ago, {kept}"]
+    kept = f"kept until {formatting.timestamp(robots.expires_at)}" if robots.current else "to be fetched again"
+    return [f"{verdict}: {line}", f"{robots.origin}/robots.txt returned {robots.status} {age} ago, {kept}"]
 
 
 def _standing(standing: Priority) -> list[str]:
-    where = ", if a seed linked to it" if standing.assumed else ""
+    where = ", assuming a link from a seed" if standing.assumed else ""
     place = "in order of score" if standing.by_score else f"class {standing.name} ({standing.front})"
     lines = [f"{standing.priority:.4f} by {standing.order}: {place}, depth {standing.depth}{where}"]
     lines.append(_sum(standing.parts) if standing.by_score else _list(standing.parts))
@@ -215,7 +215,7 @@ def _standing(standing: Priority) -> list[str]:
     if standing.queued_with is not None:
         lines.append(f"it was queued with {standing.queued_with:.4f}")
     if standing.queued_by is not None:
-        lines.append(f"the queue stands by {standing.queued_by} until a crawl with this configuration begins")
+        lines.append(f"the queue is sorted by {standing.queued_by} until a crawl starts with this configuration")
     return lines
 
 
@@ -233,8 +233,8 @@ def _place(story: Story) -> list[str]:
     before, of_class, of_host = (_count(n) for n in (story.place.before, story.place.of_class, story.place.of_host))
     if story.standing is not None and story.standing.by_score:
         by = "for a date" if story.standing.front else "by score"
-        return [f"{before} before it {by}; {of_class} wait like it and {of_host} in all on its host"]
-    return [f"{before} before it; {of_class} of its class and {of_host} in all wait on its host"]
+        return [f"{before} ahead of it {by}; {of_class} queued like it and {of_host} in total on its host"]
+    return [f"{before} ahead of it; {of_class} of its class and {of_host} in total queued on its host"]
 
 
 def _count(count: Bounded) -> str:
@@ -243,14 +243,16 @@ def _count(count: Bounded) -> str:
 
 def _politeness(politeness: Politeness | None, robots: Robots | None) -> list[str]:
     if politeness is None:
-        return ["its host was never met"] if robots is not None else []
+        return ["its host is not known"] if robots is not None else []
     address = f" ({politeness.address})" if politeness.address else ""
     if politeness.contact_at <= 0:
         lines = [f"{politeness.host} was never contacted"]
     elif politeness.wait > 0:
         until = formatting.timestamp(politeness.contact_at)
         why = _rest_reason(politeness)
-        lines = [f"{politeness.host}{address} rests for {formatting.span(politeness.wait)}, until {until}: {why}"]
+        lines = [
+            f"{politeness.host}{address} is cooling down for {formatting.span(politeness.wait)}, until {until}: {why}"
+        ]
     else:
         lines = [f"{politeness.host}{address} may be contacted, since {formatting.timestamp(politeness.contact_at)}"]
     gap = f"usual gap of {formatting.seconds(politeness.gap)}: {politeness.term}"
@@ -265,17 +267,16 @@ def _politeness(politeness: Politeness | None, robots: Robots | None) -> list[st
 def _rest_reason(politeness: Politeness) -> str:
     if politeness.reason is not None:
         return politeness.reason
-    longer = "; longer than the usual gap: Retry-After, failures or rules out of reach" if politeness.longer else ""
-    return f"the reason is not recorded{longer}"
+    if politeness.longer:
+        return "not recorded; longer than the usual gap: Retry-After, failures or an unreachable robots.txt"
+    return "not recorded"
 
 
 def _ordered(ordered: HostOverride) -> list[str]:
-    """What a person asked for its host, which counts before everything else."""
+    """Orders for its host, which override everything else."""
     found = [f"{word} through the service" for word in ("paused", "dropped") if getattr(ordered, word)]
     if ordered.delay is not None:
-        found.append(
-            f"left alone through the service for at least {formatting.seconds(ordered.delay)} after each answer"
-        )
+        found.append(f"delayed through the service by at least {formatting.seconds(ordered.delay)} after each response")
     return [f"its host is {each}" for each in found]
 
 
@@ -284,7 +285,7 @@ def _attempts(story: Story) -> list[str]:
         return []
     if not story.attempts:
         return ["none"]
-    lines = ["earlier ones are not told"] if story.earlier_attempts else []
+    lines = ["earlier attempts are not shown"] if story.earlier_attempts else []
     return lines + [_attempt(attempt) for attempt in story.attempts]
 
 
@@ -305,25 +306,25 @@ def _content(story: Story) -> list[str]:
     about = [text for text in (content.mime, formatting.size(content.size or 0), content.digest) if text]
     own = [f"title: {content.title}"] if content.title else []
     own += [f"language: {content.language}"] if content.language else []
-    own += [f"says that its address should be {content.canonical}"] if content.canonical else []
+    own += [f"declares the canonical URL {content.canonical}"] if content.canonical else []
     return [f"{head}: {', '.join(about)}", *own, *_soft(story), *_marks(content)]
 
 
 def _soft(story: Story) -> list[str]:
-    """In words, where the answer was found to mean that there is no such page."""
-    return ["soft 404: the host answers so for pages that it does not have"] if story.reason == "soft_404" else []
+    """A line if the response was recognised as a soft 404."""
+    return ["soft 404: the host returns this for pages that do not exist"] if story.reason == "soft_404" else []
 
 
 def _marks(content: Content) -> list[str]:
-    """What is to be known about a document before it is relied on."""
+    """Restrictions on what the document can be used for."""
     found = []
     if content.near_duplicate_of is not None:
         same = "no difference" if content.distance == 0 else f"a difference of {content.distance} in 64"
         found.append(f"near-duplicate of {content.near_duplicate_of}: {same}")
     if content.truncated is not None:
-        found.append(f"truncated ({content.truncated}): {_CUT.get(content.truncated, 'it is a beginning only')}")
+        found.append(f"truncated ({content.truncated}): {_CUT.get(content.truncated, 'only the beginning is stored')}")
     if content.unverified:
-        found.append("unverified: nobody checked the certificate of the server")
+        found.append("unverified: the certificate of the server was not checked")
     if content.replaced_characters:
         found.append(
             f"{formatting.number_of(content.replaced_characters, 'character')} could not be read in its encoding"
@@ -340,7 +341,7 @@ def _archive(story: Story) -> list[str]:
     archive = story.archive
     if archive is None:
         return []
-    checked = "the record is there and its digest is right" if archive.sound else f"damaged: {archive.problem}"
+    checked = "record found, digest correct" if archive.sound else f"damaged: {archive.problem}"
     return [f"{archive.file} at byte {archive.offset}, {formatting.count(archive.length)} bytes", checked]
 
 
@@ -356,7 +357,7 @@ def _recrawl(recrawl: Recrawl) -> list[str]:
         every = format_duration(recrawl.host_interval)
         lines.append(f"{pages} of its host with estimates: one changes about every {every}")
     if not recrawl.conditional:
-        lines.append("asked for without conditions: its server has said 304 of what had changed")
+        lines.append("requested unconditionally: its server has returned 304 for changed pages")
     return lines + _signals(recrawl.signals)
 
 
@@ -372,7 +373,7 @@ def _signals(said: Signals) -> list[str]:
         if said.reports_believed:
             share += f", and {100 * said.recall:.0f} % of the changes are reported"
         used = "used" if said.reports_believed else "not used"
-        lines.append(f"what sitemaps and feeds say of changes on its host is {used}: {share}")
+        lines.append(f"changes reported by sitemaps and feeds of its host are {used}: {share}")
     if said.changefreq is not None:
         lines.append(f"its sitemap says that it changes {said.changefreq}, which counts half at first")
     return lines

@@ -1,7 +1,4 @@
-"""Where a URL stands: its priority with its parts, by the ordering of the configuration.
-
-What keeps a URL from being visited now, and until when.
-"""
+"""The priority of a URL with its parts, and what keeps it from being visited now."""
 
 from dataclasses import dataclass
 
@@ -14,40 +11,40 @@ from gossamer.model.url_record import DomainFact, Facts, HostFact, UrlFact, Visi
 from gossamer.reports.explain.story import Next, Politeness, Priority, Robots, Verdict
 
 ASSUMED_DEPTH = 1
-"""Of a URL never seen: as if a seed linked to it."""
+"""Of a URL that was never seen: as if a seed linked to it."""
 
-_SAME = 1e-6  # what rounding may make of a score
-_AGED = 0.005  # and what time makes of one that counts a date
+_SAME = 1e-6  # tolerance for rounding of a score
+_AGED = 0.005  # tolerance for a score that depends on the age of the page
 
 _BY_SCORE = ("due", "later")
 _CLASSES = {1: ("only",), 3: ("high", "medium", "low")}
 
 
 def priority_of(known: UrlFact, facts: Facts, ordering: Ordering) -> Priority:
-    """Where a URL on record stands. Its front queue is the one that it is in, if the queue stands by this ordering;
-    it stands by none while it is put in order."""
+    """The priority of a URL on record. Its front queue is the one on record if the queue is sorted by this ordering,
+    which it is not while it is being reordered."""
     same = facts.order == ordering.name
     same_score = _SAME if known.learnt.age is None else _AGED
     score = ordering.score(known.learnt)
     front = known.front if same else ordering.standing(known.learnt).front
-    return _standing(
+    return _priority(
         ordering,
         known.learnt,
         facts.domain,
         front,
-        # In the units of another ordering the number would say nothing.
+        # A number in the units of another ordering would be meaningless.
         queued_with=known.priority / ordering.unit if same and abs(known.priority - score) > same_score else None,
         queued_by=None if same else facts.order,
     )
 
 
 def priority_if_admitted(url: Url, facts: Facts, ordering: Ordering) -> Priority:
-    """Where a URL never seen would stand if a seed linked to it now."""
+    """The priority that a URL never seen would have if a seed linked to it now."""
     learnt = UrlFacts(facts.next_id, url, ASSUMED_DEPTH, links=1)
-    return _standing(ordering, learnt, facts.domain, ordering.standing(learnt).front, assumed=True)
+    return _priority(ordering, learnt, facts.domain, ordering.standing(learnt).front, assumed=True)
 
 
-def _standing(
+def _priority(
     ordering: Ordering,
     url: UrlFacts,
     domain: DomainFact,
@@ -80,23 +77,23 @@ def _standing(
 
 
 def front_name(ordering: Ordering, front: int) -> str:
-    """What people call a front queue. The number where the crawl had more of them than the ordering now."""
+    """The name of a front queue; its number where the crawl had more of them than the ordering has now."""
     names = _BY_SCORE if ordering.by_score else _CLASSES.get(ordering.fronts, ())
     return names[front] if front < len(names) else f"class {front}"
 
 
 _ENDS = {
-    UrlState.STORED: "it is stored, and has no date of another visit",
-    UrlState.DUPLICATE: "its document is stored already, and it has no date of another visit",
-    UrlState.REDIRECT: "it lives elsewhere, and has no date of another visit",
-    UrlState.GONE: "gone for good: it is not asked for again",
-    UrlState.DEAD: "its tries are used up: `gossamer dead requeue` gives it new ones",
+    UrlState.STORED: "stored; no further visit is planned",
+    UrlState.DUPLICATE: "duplicate; no further visit is planned",
+    UrlState.REDIRECT: "redirect; no further visit is planned",
+    UrlState.GONE: "gone: it is not visited again",
+    UrlState.DEAD: "no attempts left: `gossamer dead requeue` queues it again",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Limits beyond the rules of entry that a visit has to keep."""
+    """Limits of a visit in addition to the rules of entry."""
 
     max_per_domain: int | None
     max_crawl_delay: Seconds
@@ -110,7 +107,7 @@ def politeness_of(
     cap: int | None,
     now: Instant,
 ) -> Politeness:
-    """How the host stands with us. The gap is the one that the last contact costs, as far as it is on record."""
+    """When the host may be contacted. The gap is the one after the last contact, as far as it is on record."""
     gap, term = gap_after(policy, Contact(now, host.last_took, crawl_delay))
     wait = Seconds(max(0.0, host.next_contact - now))
     return Politeness(
@@ -132,7 +129,7 @@ def politeness_of(
 def reason_against(
     refusing: Verdict | None, robots: Robots, politeness: Politeness | None, caps: Caps, ordered: HostOverride | None
 ) -> tuple[str, str] | None:
-    """What would exclude the URL at its next visit: the reason and the value that decides, in the order of a visit."""
+    """What would exclude the URL at its next visit: the reason and the deciding value, in the order of a visit."""
     if ordered is not None and ordered.dropped:
         return "host_dropped", "through the service, until the host is resumed"
     if refusing is not None and refusing.reason is not None:
@@ -156,20 +153,20 @@ def next_visit(
     running: bool,
     now: Instant,
 ) -> Next:
-    """When a URL on record is visited next, and why then."""
+    """When a URL on record is visited next, and why."""
     if url.state is UrlState.QUEUED and ordered.paused:
         return Next(None, "its host was paused through the service: not contacted until it is resumed")
     if url.state is UrlState.QUEUED:
         return _turn(url, against, politeness, running=running, now=now)
     if url.state is UrlState.MISSING and url.available_at is not None:
         answered = f"it answered {visit.status}" if visit is not None else "it was missing"
-        when = "once that date has come" if url.available_at > now else "since that date has come"
-        return Next(url.available_at, f"{answered}: asked again {when}, by a crawl that keeps fresh or that starts")
+        when = "after that date" if url.available_at > now else "since that date has passed"
+        return Next(url.available_at, f"{answered}: visited again {when}, at the next start or with --keep-fresh")
     if url.state is UrlState.EXCLUDED:
-        return Next(None, f"a rule forbids it: {url.reason or 'unknown'}")
+        return Next(None, f"excluded: {url.reason or 'unknown'}")
     if url.available_at is not None:
         return Next(url.available_at, f"it is {url.state.word}; its recrawl is due then")
-    return Next(None, _ENDS.get(url.state, "it is not asked for again"))
+    return Next(None, _ENDS.get(url.state, "it is not visited again"))
 
 
 def _turn(
@@ -179,14 +176,14 @@ def _turn(
     rests_until = politeness.contact_at if politeness is not None else due
     at = Instant(max(due, rests_until))
     if against is not None:
-        why = f"when its turn comes it will be excluded: {against[0]} ({against[1]})"
+        why = f"it will be excluded when it is visited: {against[0]} ({against[1]})"
     elif due > now and url.reason is not None:
         why = f"try {url.tries + 1}, after {url.reason}"
     elif due > now:
-        why = "its date has not come"
+        why = "it is not due yet"
     elif rests_until > now:
         term = politeness.reason if politeness is not None else None
-        why = "its host is left alone until then" + (f": {term}" if term is not None else "")
+        why = "its host is cooling down until then" + (f": {term}" if term is not None else "")
     else:
-        why = "it is due: visited when its turn comes"
-    return Next(at, why if running else f"{why}; the crawl is at rest")
+        why = "it is due now"
+    return Next(at, why if running else f"{why}; the crawl is not running")

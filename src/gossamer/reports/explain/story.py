@@ -1,6 +1,6 @@
-"""The story of a URL, as values. A part is None where there is nothing to tell.
+"""The explanation of a URL as values. A part is None where it does not apply.
 
-Fields that end in `_at` are moments; `words` relies on it.
+Fields that end in `_at` are times, and `render` relies on that.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from gossamer.model.url_record import QueueFact, SeedPlace, Step
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The text as given; the URL it gives with the changes that made it one, or why it gives none."""
+    """The text as given, and its canonical URL with the changes that led to it, or the reason why it has none."""
 
     given: str
     url: Url | None
@@ -25,17 +25,17 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What the URL-seen test says. `known_as` is the URL on record where its spelling is another one."""
+    """The result of the URL-seen test. `known_as` is the URL on record if that has another spelling."""
 
     seen: bool
     minimised: bool
     known_as: Url | None = None
-    ignored: tuple[tuple[str, str], ...] = ()  # parameters that do not count, and why
+    ignored: tuple[tuple[str, str], ...] = ()  # parameters that are ignored, and why
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How it entered. `way` leads from the page it was found on back to a seed; `cut` if that is further than told."""
+    """How it was found. `way` leads from the page that links to it back to a seed; `cut`: only the first steps."""
 
     via: str
     found_at: Instant
@@ -47,7 +47,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a sitemap or a feed says of it. `sitemap`: it is one itself, and led to by the robots.txt of `named_by`."""
+    """What sitemaps and feeds say about it. `sitemap`: it is one itself, named by the robots.txt of `named_by`."""
 
     listed_in: Url | None
     modified_at: Instant | None
@@ -59,7 +59,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One rule of entry: None as a reason means that it passes; `detail` is the value that decided."""
+    """The verdict of one rule of entry. Without a `reason` the URL passes; `detail` is the deciding value."""
 
     rule: str
     reason: str | None
@@ -68,7 +68,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """What robots.txt says. `allowed` is None while the file is not known, `current` while the answer holds."""
+    """What robots.txt says. `allowed` is None while the file is not known; `current`: the answer has not expired."""
 
     origin: Origin
     allowed: bool | None
@@ -85,11 +85,11 @@ class Robots:
 
 @dataclass(frozen=True, slots=True)
 class Priority:
-    """Its priority by an ordering, and what that is made of.
+    """Its priority by an ordering, and the parts of it.
 
-    By classes `priority` picks the class; by score it is the total that is compared. `queued_with` is the URL's own
-    score on record and `queued_by` the ordering that gave it, each only where it is another than now. `assumed`: it is
-    not on record, and stands where a link of a seed would.
+    With classes, `priority` selects the class; with scores, it is the total that is compared. `queued_with` is the
+    URL's score on record and `queued_by` the ordering that computed it, each only if it differs from now. `assumed`: it
+    is not on record, and has the priority of a link on a seed.
     """
 
     order: str
@@ -113,8 +113,8 @@ class Priority:
 class Politeness:
     """When its host may be contacted, and why not earlier.
 
-    `reason` is the term of the maximum that decided the last gap, None where it was not recorded. `gap` and `term` are
-    what a usual contact costs by the configuration; `longer` says that the host rests longer than that explains.
+    `reason` is the term that decided the last gap, None where it was not recorded. `gap` and `term` are those of a
+    usual contact by the configuration; `longer`: the host is cooling down for longer than that.
     """
 
     host: HostKey
@@ -133,7 +133,7 @@ class Politeness:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A visit, or the reason why there was none."""
+    """A visit, or the reason why it failed."""
 
     visited_at: Instant
     outcome: str
@@ -144,7 +144,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """A link that was too long to enter: its beginning, the digest of all of it, and its size in bytes."""
+    """A link that exceeded the length limit: its beginning, its digest, and its size in bytes."""
 
     shown: str
     digest: str
@@ -153,13 +153,12 @@ class TooLong:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the content-seen test made of the last answer, and what is to be known about it.
+    """The verdict of the content-seen test on the last response, and its restrictions.
 
-    `truncated`: why the document is a beginning only, in the words of WARC-Truncated; `unverified`: nobody checked the
-    certificate; `replaced_characters` are none in the page's encoding; `deep_links` are nested deeper than a page is
-    read; `long_links` were too long to enter. `distance`: in how many of 64 places the signature of the page differs
-    from that of the one which it nearly repeats. `language` and `canonical` (where that is another address) are what
-    the page says of itself.
+    `truncated`: why only the beginning is stored, in the terms of WARC-Truncated; `unverified`: the certificate was not
+    checked; `replaced_characters`: invalid in the page's encoding; `deep_links`: nested deeper than pages are parsed;
+    `long_links`: over the length limit. `distance`: in how many of 64 places the signature of the page differs from
+    that of its near-duplicate. `language` and `canonical` (if it is another URL) are declared by the page.
     """
 
     verdict: str
@@ -182,7 +181,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Where the document lies. `sound`: the record is this URL's and its digests are right; if not, see `problem`."""
+    """Where the document is stored. `sound`: the record has this URL and correct digests; if not, see `problem`."""
 
     file: str
     offset: int
@@ -193,12 +192,12 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What is said of a page's changes, and whether its host is believed in that.
+    """What servers, sitemaps and feeds say about changes of a page, and whether its host is trusted in that.
 
     Of `dates_judged` Last-Modified times that a second visit could check, `dates_true` were right; of `reports_judged`
-    reports of changes by sitemaps and feeds, `reports_true`. `recall` is the share of changes that are reported; 0:
-    reports are not relied on. `reported_at` is when this page changed last, as a list says; `forwarded`: that brought
-    its visit forward.
+    changes reported by sitemaps and feeds, `reports_true`. `recall` is the share of changes that are reported; 0:
+    reports are not used. `reported_at` is when this page changed last, by such a report; `forwarded`: its visit was
+    moved forward because of it.
     """
 
     dates_believed: bool
@@ -253,7 +252,7 @@ class Next:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """All of it, in the order of the path that a URL takes."""
+    """All parts, in the order in which a URL passes through the crawl."""
 
     form: Form
     state: str | None = None

@@ -1,7 +1,5 @@
-"""The canonical form of what a person wrote, and what it changed.
-
-What the filter, robots.txt and the budgets of shapes say, asked of the code that decides in a crawl.
-"""
+"""The canonical form of a text and what it changed; the verdicts of the filter, of robots.txt and of trap budgets, made
+by the code that decides in a crawl."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -20,35 +18,35 @@ from gossamer.reports.explain.story import Form, Robots, Verdict
 from gossamer.seen.tiers import fingerprints
 
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
-# RFC 3986, appendix B. It takes any text apart, and only says in which part two spellings differ.
+# RFC 3986, appendix B. It splits any text, and is only used to say in which part two spellings differ.
 _PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _USERINFO = re.compile(r"(?<=//)[^/\\?#]*@")
 
 
 def form_of(text: str, with_scheme: str, canonicaliser: Canonicaliser) -> Form:
-    """The form of `text`; `with_scheme` is the same with the scheme that goes without saying."""
+    """The form of `text`; `with_scheme` is the same text with a scheme."""
     found = canonicaliser.canonicalise(with_scheme)
-    shown = _USERINFO.sub("", text)  # a password is nobody's to read here
+    shown = _USERINFO.sub("", text)  # passwords are not shown
     if isinstance(found, Refusal):
         return Form(shown, None, refused=found.reason)
     return Form(shown, found.url, found.host, found.origin, changes(text, with_scheme, found.url))
 
 
 def fingerprints_of(url: Url, host: HostKey, key: int, identities: Identities) -> tuple[Fingerprint, ...]:
-    """The fingerprint under which the configuration looks the URL up, and those that other settings of `identity` and
-    `filter.minimise` would give: it may have entered under them."""
+    """The fingerprint of the URL by the configuration, and those by other settings of `identity` and `filter.minimise`,
+    under which it may have been stored."""
     return tuple(dict.fromkeys(fingerprints([identities.identity_of(url, host), url, minimised(url)], key)))
 
 
 def usual_fingerprints(
     urls: Sequence[Url], hosts: Sequence[HostKey], key: int, identities: Identities
 ) -> list[Fingerprint]:
-    """Of many URLs the first of these each: that of the configuration."""
+    """The fingerprints of many URLs by the configuration."""
     return fingerprints(identities.identities_of(urls, hosts), key)
 
 
 def changes(text: str, with_scheme: str, url: Url) -> tuple[str, ...]:
-    """What the canonical form changed, part by part. Nothing for text that was canonical."""
+    """What the canonical form changed, part by part; empty for a text that was canonical."""
     if text == url:
         return ()
     found = []
@@ -126,7 +124,7 @@ def _query_changes(old: str | None, new: str | None) -> list[str]:
 
 
 def entry_verdicts(rules: EntryRules, url: Url, host: HostKey, depth: int) -> tuple[Verdict, ...]:
-    """Every rule of entry in the order it is asked. The first with a reason is what decides."""
+    """The verdicts of all rules of entry in order. The first with a reason decides."""
     return tuple(_verdict(rule, said) for rule, said in rules.explain_entry(url, host, depth))
 
 
@@ -141,25 +139,25 @@ def first_reason(verdicts: tuple[Verdict, ...]) -> Verdict | None:
 
 
 def robots_verdict(url: Url, origin: Origin, fact: RobotsFact | None, agent: str, now: Instant) -> Robots:
-    """May `agent` fetch this URL, by which line, and how old is that answer?"""
+    """Whether `agent` may fetch this URL, by which line, and how old that answer is."""
     if fact is None:
-        return Robots(origin, None, "not on record: asked for before the first visit")
-    if fact.status is None:  # how long the host is left alone for it is told as politeness
-        return Robots(origin, None, "out of reach: nothing may be fetched before its rules are known")
+        return Robots(origin, None, "not fetched yet: fetched before the first visit")
+    if fact.status is None:  # until when is shown as politeness
+        return Robots(origin, None, "unreachable: nothing is fetched until its rules are known")
     moved = fact.status is not None and 300 <= fact.status < 400
-    # What is on record was an answer to rely on when it came; a redirect only because it was one too many.
+    # What is on record was a final answer; a redirect only because it was one too many.
     answer = rules_from_answer(fact.status, fact.body, agent=agent, now=now, redirects_exhausted=moved)
     verdict = answer.verdict(path_of(url))
     if moved:
-        meaning = "it was redirected too often, so it counts as absent"
+        meaning = "too many redirects: treated as absent"
     elif answer.rules is None:
         meaning = "the rules are unknown: nothing may be fetched"
     elif fact.status is not None and fact.status >= 400:
-        meaning = "there is no file: everything is allowed"
+        meaning = "no file: everything is allowed"
     elif verdict.line is None:
-        meaning = "no line speaks of it" if answer.rules.group_found else "no group speaks to us"
+        meaning = "no rule matches" if answer.rules.group_found else "no group matches our user agent"
     else:
-        meaning = "this line decides"
+        meaning = "this rule matches"
     return Robots(
         origin,
         verdict.allowed,
@@ -176,9 +174,9 @@ def robots_verdict(url: Url, origin: Origin, fact: RobotsFact | None, agent: str
 
 
 def budget_verdict(page: Canonical, facts: Facts, policy: TrapPolicy | None) -> Verdict:
-    """The budget of a URL's shape as a rule: what was counted, and whether it is cut. No policy: nothing is cut."""
+    """The trap budget of a URL's shape as a rule. Without a policy nothing is cut."""
     if policy is None:
-        return Verdict("budget", None, "nothing is cut as a trap here")
+        return Verdict("budget", None, "trap detection is off here")
     shape = shape_of(page.url, page.path_start)
     contacted = facts.host is not None and facts.host.next_contact > 0
     budget = HostBudget() if facts.budget is None else HostBudget.from_text(facts.budget)
@@ -199,7 +197,7 @@ def _cut_verdict(cut: Cut) -> Verdict:
 
 
 def cuts_of(state: str | None) -> tuple[list[Cut], dict[str, int]]:
-    """The shapes of a host that were cut, and the URLs that never entered by reason, from its stored budget."""
+    """The shapes of a host that were cut, and its excluded URLs by reason, from its stored budget."""
     if state is None:
         return [], {}
     budget = HostBudget.from_text(state)
@@ -207,5 +205,5 @@ def cuts_of(state: str | None) -> tuple[list[Cut], dict[str, int]]:
 
 
 def identities_with(rules: IdentityRules, learnt: Iterable[LearntFact]) -> Identities:
-    """The identities of a crawl, as far as they rest on these parameters."""
+    """The identities of a crawl with these learnt parameters."""
     return Identities(rules, (LearnedParameter(*fact) for fact in learnt))

@@ -1,11 +1,9 @@
-"""A crawl's results in the forms that other tools read.
+"""The results of a crawl as tables for other tools: pages, links, texts or the link graph.
 
-In comes a finished or running crawl, read only; out go tables of pages, links, texts or the link graph (`tables`), as
-JSON lines, CSV, tab-separated values or Parquet (`formats`, `parquet`). What the database has is read from there; links
-with their texts and the texts of pages are read again from the WARC records (`documents`), one at a time. `selection`
-says which pages are wanted, `rows` streams them, `edges` turns fingerprints back into URLs, `output` puts a file in
-place when it is whole, and not before.
+`tables` has the columns and the filter, `rows` streams the rows, and `formats` and `parquet` write them as JSON lines,
+CSV, tab-separated values or Parquet. Rows come from the store; links with their texts and the texts of pages are parsed
+again from the archive (`documents`), one page at a time. The crawl may be running.
 
-What always holds: memory does not grow with the number of rows (the link graph takes sixteen bytes for each known URL);
-a file under the name that was asked for is complete; the crawl is never held up.
+Memory does not grow with the number of rows, except for the link graph, which takes 16 bytes for each known URL. An
+output file appears under its name when it is complete.
 """

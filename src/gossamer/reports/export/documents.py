@@ -1,4 +1,4 @@
-"""Pages read again from the archive: their links with texts, their own text, their language."""
+"""Pages parsed again from the archive: their links with texts, their own text, their language."""
 
 from collections.abc import Iterator
 

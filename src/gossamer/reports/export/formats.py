@@ -1,7 +1,5 @@
-"""Rows as text: JSON lines, CSV (RFC 4180), tab-separated values. A batch at a time; Parquet is in `parquet`.
-
-The file that an export goes to: in place when it is whole, and not before.
-"""
+"""Rows as text (JSON lines, CSV by RFC 4180, tab-separated values), and the output file, which appears when it is
+complete. Parquet is in `parquet`."""
 
 import csv
 import gzip

@@ -1,7 +1,5 @@
-"""The rows of each table, as streams.
-
-Fingerprints back into ids: 16 bytes of memory for each known URL, and about 100 while the table is built.
-"""
+"""The rows of each table, as streams. For the link graph, fingerprints are turned back into ids: 16 bytes of memory for
+each known URL, and about 100 while the table is built."""
 
 from array import array
 from bisect import bisect_left
@@ -18,8 +16,8 @@ from gossamer.reports.records import PageEdges, PageRow
 
 
 class NodeTable:
-    """Which URL has this fingerprint? By the fingerprint alone, though it is unique only within a domain: among 64 bits
-    others do not meet either."""
+    """Finds URLs by fingerprint alone, though it is unique only within a domain: among 64 bits no collision is
+    expected."""
 
     def __init__(self, ids: "array[int]", prints: "array[int]") -> None:
         order = array("q", sorted(range(len(prints)), key=prints.__getitem__))
@@ -37,16 +35,16 @@ class NodeTable:
 
 
 PAGES_OF_EDGES = 200
-"""Pages whose targets are named at a time."""
+"""Pages whose targets are looked up at a time."""
 
 Complaint = Callable[[str], None]
 
 
 class ArchivedRows:
-    """Rows for which pages are read again from the archive.
+    """Rows for which pages are parsed again from the archive.
 
-    A record that cannot be read is complained about and left out: one bad sector must not cost the whole export.
-    `gossamer verify` says what is wrong with it.
+    A record that cannot be read is reported and left out: one bad sector must not fail the whole export. `gossamer
+    verify` says what is wrong with it.
     """
 
     def __init__(self, reader: ExportReader, wanted: Selection, documents: Documents, complain: Complaint) -> None:
@@ -56,7 +54,7 @@ class ArchivedRows:
         self._complain = complain
 
     def pages(self) -> Iterator[Row]:
-        """As `page_rows`, of the language that is wanted."""
+        """As `page_rows`, filtered by language."""
         for row, _ in self._found():
             yield _page(row)
 
@@ -98,14 +96,14 @@ class ArchivedRows:
 
 
 def page_rows(reader: ExportReader, wanted: Selection) -> Iterator[Row]:
-    """Every known page that is wanted."""
+    """Every known page that passes the filter."""
     for row in reader.pages():
         if wanted.wants(*row.visited):
             yield _page(row)
 
 
 def edge_rows(reader: ExportReader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
-    """The links between known URLs, each once for its page; those of wanted pages."""
+    """The links between known URLs, each once for its page, of pages that pass the filter."""
     if wanted.language is not None:
         raise GossamerError("the link graph knows no languages")
     gathered: list[tuple[int, list[int]]] = []

@@ -1,7 +1,5 @@
-"""Which pages are wanted: by the time, status and MIME type of their last visit. Pure.
-
-What the tables hold: columns with their kinds, and rows as tuples in that order.
-"""
+"""The tables: columns with their types, and rows as tuples in that order; and a filter for pages by time, status and
+MIME type of their last visit."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ _MIME = re.compile(r"[a-z0-9!#$&^_.+-]+/([a-z0-9!#$&^_.+-]+|\*)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """None and empty: any. A page without an answer has no date, status or type, so no filter on these lets it pass."""
+    """None and empty: any. A page without a response has no time, status or type, so it passes no filter on these."""
 
     since: Instant | None = None
     until: Instant | None = None  # not itself among them

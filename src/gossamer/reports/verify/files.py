@@ -28,7 +28,7 @@ class _Place(NamedTuple):
 
 
 class FileChecker:
-    """Compares files with rows. `max_body_bytes` is the crawl's own limit, by which documents were cut."""
+    """Compares files with rows. `max_body_bytes` is the limit of the crawl, at which documents were cut."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class FileChecker:
         self._progress = progress
 
     def check(self, committed: dict[str, int], *, running: bool) -> None:
-        """All files. While the crawl runs, what lies beyond the committed length is its own business."""
+        """Check all files. While the crawl is running, what is beyond the committed length is not checked."""
         for name, length in committed.items():
             self._check_file(name, length, running)
             self._findings.files += 1
@@ -81,9 +81,9 @@ class FileChecker:
                 self._found(Kind.RECORD_LOST, what, file=name, offset=row.offset, url_id=row.url_id)
 
     def _check_records(self, name: str, end: int, committed: int, rows: Iterator[CaptureRow]) -> int:
-        """Read the file and its rows side by side. Returns where the last record that can be read ends."""
+        """Read a file together with its rows. Returns the end of the last readable record."""
         waiting = next(rows, None)
-        ids: dict[str, int] = {}  # of the records of this file, where they stand
+        ids: dict[str, int] = {}  # of the records of this file: their offsets
         offset = readable = 0
         while offset < end:
             try:
@@ -110,7 +110,7 @@ class FileChecker:
                 if waiting is not None and waiting.offset == damaged:
                     row, waiting = waiting, next(rows, None)
                 nothing_behind = waiting is None or waiting.offset >= end
-                if end < committed and nothing_behind:  # the end of a file that was cut is told as such
+                if end < committed and nothing_behind:  # reported as the end of a file that was cut
                     self._lost(name, iter(() if row is None else (row,)))
                     break
                 self._damaged(name, row, error)

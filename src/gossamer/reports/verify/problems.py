@@ -1,7 +1,4 @@
-"""What can be wrong, in words, and what is done about it.
-
-The tables of the database, held against each other.
-"""
+"""The kinds of problems and what is done about them; and the tables of the store, compared with each other."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +13,7 @@ EXAMPLES = 5
 
 
 class Kind(Enum):
-    """A kind of problem: its name, what it means, and what `--repair` does about it (empty: nothing can be done)."""
+    """A kind of problem: its name, its meaning, and what `--repair` does about it (empty: it cannot be repaired)."""
 
     def __init__(self, word: str, meaning: str, repair: str) -> None:
         self.word, self.meaning, self.repair = word, meaning, repair
@@ -28,27 +25,27 @@ class Kind(Enum):
     )
     FILE_MISSING = (
         "file_missing",
-        "a WARC file is gone",
-        "its URLs are queued again, and the file is given up",
+        "a WARC file is missing",
+        "its URLs are queued again, and the file is removed from the database",
     )
     FILE_SHORT = (
         "file_short",
         "a WARC file is shorter than what was committed",
-        "what is left of the last record is cut off, and the URLs of the lost ones are queued again",
+        "the incomplete record at its end is cut off, and the URLs of lost records are queued again",
     )
     FILE_TAIL = (
         "file_tail",
         "a WARC file is longer than what was committed",
-        "what lies beyond is cut off, as every start does",
+        "what is beyond is cut off, as at every start",
     )
     FILE_UNKNOWN = (
         "file_unknown",
-        "a WARC file that the database does not know",
-        "it is renamed to end with .unknown, so that no start removes it",
+        "a WARC file that is not in the database",
+        "it is renamed to end in .unknown, so that the next start does not remove it",
     )
     RECORD_LOST = (
         "record_lost",
-        "the record of a row is gone with its file or its end",
+        "the record of a row is lost with its file or the end of it",
         "the URL is queued again",
     )
     RECORD_DAMAGED = (
@@ -58,63 +55,63 @@ class Kind(Enum):
     )
     DIGEST_WRONG = (
         "digest_wrong",
-        "a record does not have the digest that it should have",
+        "a record has a wrong digest",
         "the URL is queued again, and the record is set aside",
     )
     URL_WRONG = (
         "url_wrong",
-        "a record is of another URL than its row",
+        "a record has another URL than its row",
         "the URL is queued again, and the record is set aside",
     )
     ROW_WITHOUT_RECORD = (
         "row_without_record",
-        "a row names a place where no record begins",
+        "a row points to a place where no record begins",
         "the row is removed and the URL queued again",
     )
     RECORD_WITHOUT_ROW = (
         "record_without_row",
-        "a record that no row knows",
-        "it gets its row again if its URL is known, and is set aside otherwise",
+        "a record without a row",
+        "a row is added if its URL is known, otherwise it is set aside",
     )
     RECORD_TWICE = (
         "record_twice",
-        "a record that stands in its file twice",
+        "a record that is in its file twice",
         "the second is set aside",
     )
     STORED_WITHOUT_RECORD = (
         "stored_without_record",
-        "a page is said to be archived, but no row says where",
+        "a page counts as archived, but no row says where",
         "the URL is queued again",
     )
     VISIT_WITHOUT_URL = (
         "visit_without_url",
         "a visit to a URL that is not known",
-        "the visit is forgotten",
+        "the visit is deleted",
     )
     CONTENT_MISSING = (
         "content_missing",
         "a stored document that the content-seen test does not know",
-        "it is made known",
+        "it is added there",
     )
     CONTENT_DANGLING = (
         "content_dangling",
-        "the content-seen test holds a document to be stored that is not",
-        "it is forgotten, so that the document is stored when it is met again",
+        "the content-seen test lists a document that is not stored",
+        "it is removed there, so that the document is stored when it is found again",
     )
     COUNTERS = (
         "counters",
-        "a counter is not what there is to count",
-        "it is set to the number",
+        "a counter is wrong",
+        "it is set to the correct number",
     )
     FRONTS = (
         "fronts",
-        "a host has queued URLs but no place in any front queue",
-        "it gets one",
+        "a host has queued URLs but is in no front queue",
+        "it is added to one",
     )
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong. Of `file` and `offset` where a record is concerned, of `url_id` where a URL is."""
+    """One problem: with `file` and `offset` if it concerns a record, with `url_id` if it concerns a URL."""
 
     kind: Kind
     what: str  # for people, one line
@@ -122,12 +119,12 @@ class Problem(NamedTuple):
     offset: int = 0
     length: int = 0
     url_id: int | None = None
-    key: bytes | str | int | None = None  # what it is about, where that is something else
+    key: bytes | str | int | None = None  # of what it concerns, if that is something else
 
 
 @dataclass(slots=True)
 class Findings:
-    """Everything that is wrong, and what was looked at."""
+    """All problems, and how much was checked."""
 
     problems: list[Problem] = field(default_factory=list)
     counts: Counter[Kind] = field(default_factory=Counter)
@@ -152,7 +149,7 @@ class Findings:
 
 
 def joined_findings(parts: Mapping[str, Findings]) -> Findings:
-    """The findings of several workers, by their names, as one. Each problem is told with the name."""
+    """The findings of several workers, by their names, as one. Each problem names its worker."""
     whole = Findings()
     for name, part in parts.items():
         for problem in part.problems:
@@ -167,7 +164,7 @@ def joined_findings(parts: Mapping[str, Findings]) -> Findings:
 
 
 def check_rows(audit: AuditReader, findings: Findings, progress: Progress | None = None) -> None:
-    """Everything that one table says of another. Adds what does not agree."""
+    """Compare the tables with each other, and add what does not agree."""
     for url_id, url, named in audit.unbacked(progress):
         what = f"{url}: the record that its visit names has no row" if named else f"{url}: no visit says where it is"
         findings.add(Problem(Kind.STORED_WITHOUT_RECORD, what, url_id=url_id))

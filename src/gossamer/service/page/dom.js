@@ -101,9 +101,9 @@ export class Rows {
 
 // --- forms -----------------------------------------------------------------------------------------------
 
-export function tell(form, text, bad = false) {
-  put(form.elements.told, text);
-  form.elements.told.className = bad ? "error" : "";
+export function showMessage(form, text, bad = false) {
+  put(form.elements.message, text);
+  form.elements.message.className = bad ? "error" : "";
 }
 
 // Handles the submission of a form. It cannot be submitted again until the request has ended.
@@ -113,8 +113,8 @@ export function onSubmit(id, act) {
     const form = event.target, send = form.querySelector("button");
     if (send.getAttribute("aria-disabled") === "true") return;
     send.setAttribute("aria-disabled", "true");
-    tell(form, "");
-    try { tell(form, await act(form)); } catch (error) { tell(form, error.message, true); }
+    showMessage(form, "");
+    try { showMessage(form, await act(form)); } catch (error) { showMessage(form, error.message, true); }
     send.removeAttribute("aria-disabled");
   });
 }

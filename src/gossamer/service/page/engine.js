@@ -8,8 +8,8 @@ const QUEUES = {
   documents: "fetched documents to process", store_reads: "queries to the store", batch: "outcomes for the next commit", listeners: "outcomes for subscribers", log: "events to write",
 };
 
-export function drawInternals(status, moment) {
-  if (moment) { drawPhases(moment.phases); drawQueues(moment.queues); }
+export function drawInternals(status, details) {
+  if (details) { drawPhases(details.phases); drawQueues(details.queues); }
   drawEngine(status);
 }
 

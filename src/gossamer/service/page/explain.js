@@ -1,7 +1,7 @@
 // Explains a URL: its state and the reasons for it, with links to its host and to the pages it was found on.
 import { read } from "./api.js";
 import { $, address, button, hostName, made, onSubmit, say } from "./dom.js";
-import { moment, reasons } from "./text.js";
+import { dateTime, reasons } from "./text.js";
 
 const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
 const LABELS = { way: "path from the seed" };
@@ -26,7 +26,7 @@ async function showExplanation(form) {
   $("story").replaceChildren(
     made("p", { class: "verdict" }, made("b", {}, verdict), made("br"), made("span", { class: "url" }, canonical.url ?? canonical.given)),
     ...(canonical.url ? [actions(canonical, state)] : []),
-    ...(next?.why ? [made("p", {}, next.due_at ? `Next: ${moment(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
+    ...(next?.why ? [made("p", {}, next.due_at ? `Next: ${dateTime(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
     ...Object.entries(parts).filter(([name, part]) => NAMES[name] !== "" && something(part)).map(([name, part]) => chapter(name, part)),
   );
   return "";
@@ -70,7 +70,7 @@ function flat(item) {
 function plain(name, value) {
   if (value === true) return "yes";
   if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(4)));
-  return name.endsWith("_at") ? moment(value) : String(value);
+  return name.endsWith("_at") ? dateTime(value) : String(value);
 }
 
 export function handleStory() {

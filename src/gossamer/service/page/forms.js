@@ -1,6 +1,6 @@
 // The forms for seeds and limits.
 import { change, read } from "./api.js";
-import { $, onSubmit, tell } from "./dom.js";
+import { $, onSubmit, showMessage } from "./dom.js";
 import { count, plural } from "./text.js";
 
 const MOST_REFUSALS = 5;
@@ -35,7 +35,7 @@ function showLimits(limits) {
 // Does not overwrite a form that is being edited.
 export async function loadLimits() {
   if ($("limits").contains(document.activeElement)) return;
-  try { showLimits(await read("/url/limit")); } catch (error) { tell($("limits"), error.message, true); }
+  try { showLimits(await read("/url/limit")); } catch (error) { showMessage($("limits"), error.message, true); }
 }
 
 export function handleForms() {

@@ -40,7 +40,7 @@ function fullest(s, queues) {
   return name ? `The queue "${name}" is nearly full; no visits are started until there is room.` : null;
 }
 
-function problems(s, moment) {
+function problems(s, details) {
   const silent = Math.floor((s.seconds - lastResponse.at) / 10) * 10;
   const all = [
     ["store", "bad", "engine-part", s.store_failing && "The store is failing; nothing is fetched until a commit succeeds."],
@@ -50,7 +50,7 @@ function problems(s, moment) {
     ["slow", "warn", "engine-part", s.store_slow && "The store is slow; nothing is fetched until the current commit ends."],
     ["silent", "warn", "hosts-part", silent >= SILENT && `No response for ${seconds(silent)}, with ${plural(s.in_flight, "visit", "visits")} in flight.`],
     ["failures", "warn", "answers-part", failures(s)],
-    ["full", "warn", "queues-part", fullest(s, moment?.queues ?? [])],
+    ["full", "warn", "queues-part", fullest(s, details?.queues ?? [])],
     ["late", "warn", "engine-part", s.loop_lag > LATE && `The event loop is delayed by ${seconds(s.loop_lag)}; the machine is overloaded.`],
   ];
   return all.filter(([, , , text]) => text);
@@ -67,10 +67,10 @@ function doing(s, slow) {
 }
 
 // `pagesPerSecond`: over the last few seconds.
-export function drawHealth(s, moment, pagesPerSecond) {
+export function drawHealth(s, details, pagesPerSecond) {
   remember(s);
   const now = performance.now() / 1000;
-  for (const [name, tone, part, text] of problems(s, moment)) shown.set(name, { tone, part, text, until: now + LINGER });
+  for (const [name, tone, part, text] of problems(s, details)) shown.set(name, { tone, part, text, until: now + LINGER });
   for (const [name, problem] of shown) if (problem.until < now) shown.delete(name);
   fill($("health"), [...shown.values()], () => made("p", {}, made("span"), made("a", {}, "Show")), (row, { tone, part, text }) => {
     row.className = tone;

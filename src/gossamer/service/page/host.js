@@ -47,14 +47,14 @@ async function openHost(name) {
   put($("host-why"), "");
   $("host-facts").replaceChildren();
   $("host-cuts").replaceChildren();
-  put($("host-delay").elements.told, "");
+  put($("host-delay").elements.message, "");
   if (!dialog.open) dialog.showModal();
   $("h-host").focus();
   await load();
 }
 
 async function setDelay(wanted) {
-  const output = $("host-delay").elements.told;
+  const output = $("host-delay").elements.message;
   try {
     const found = await change(path(), { action: "delay", seconds: wanted });
     say(wanted === null ? `${host}: the configured gap applies again` : `${host}: gap set to ${seconds(found.delay)}`);

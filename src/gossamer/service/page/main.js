@@ -13,7 +13,7 @@ import { Stream } from "./stream.js";
 import { clock } from "./text.js";
 
 const LEAST_GAP = 500; // milliseconds between two drawings
-let status = null, moment = null, drawnAt = -LEAST_GAP, waiting = false;
+let status = null, details = null, drawnAt = -LEAST_GAP, waiting = false;
 
 // A hidden page is not drawn; it is drawn from the last snapshot when it becomes visible.
 function drawSoon() {
@@ -22,7 +22,7 @@ function drawSoon() {
   setTimeout(() => requestAnimationFrame(() => {
     waiting = false;
     drawnAt = performance.now();
-    draw(status, moment);
+    draw(status, details);
     drawVisits();
     onStatus(status);
     put($("as-of"), `As of ${clock(Date.parse(status.at) / 1000)}.`);
@@ -76,7 +76,7 @@ document.addEventListener("visibilitychange", drawSoon);
 new Stream("/events", {
   history: addHistory,
   status: (data) => { status = data; },
-  moment: (data) => { moment = data; drawSoon(); },
+  moment: (data) => { details = data; drawSoon(); },
   visits: onVisits,
   end: () => {},
 }, connection);

@@ -26,7 +26,7 @@ function trim() {
   samples = samples.filter((sample) => end - sample[0] <= SPAN + 2);
 }
 
-function drawCharts(moment) {
+function drawCharts(details) {
   charts ??= [
     new Chart($("throughput"), $("throughput-legend"),
       [{ name: "pages/s", at: 1, kind: "one", words: rate }, { name: "failures/s", at: 6, kind: "bad", words: rate }, { name: "bytes/s", at: 2, kind: "two", scale: 1 }],
@@ -35,7 +35,7 @@ function drawCharts(moment) {
       [{ name: "median", at: 3, kind: "one" }, { name: "p95", at: 4, kind: "two" }, { name: "p99", at: 5, kind: "three" }],
       [{ words: seconds, least: 0.03 }]),
   ];
-  if (moment?.sample && moment.sample[0] > (samples.at(-1)?.[0] ?? 0)) { samples.push(moment.sample); trim(); }
+  if (details?.sample && details.sample[0] > (samples.at(-1)?.[0] ?? 0)) { samples.push(details.sample); trim(); }
   for (const chart of charts) chart.draw(samples);
   const now = samples.at(-1);
   put($("rate"), now ? rate(now[1]) : "–");
@@ -44,16 +44,16 @@ function drawCharts(moment) {
 
 // --- state and tiles -------------------------------------------------------------------------------------
 
-export function draw(status, moment) {
+export function draw(status, details) {
   drawState(status);
   drawTiles(status);
-  drawCharts(moment);
-  drawHealth(status, moment, samples.at(-1)?.[1] ?? 0);
-  drawFronts(status, moment);
-  if (moment) drawRests(status, moment);
+  drawCharts(details);
+  drawHealth(status, details, samples.at(-1)?.[1] ?? 0);
+  drawFronts(status, details);
+  if (details) drawRests(status, details);
   drawAnswers(status);
   drawTrouble(status);
-  drawInternals(status, moment);
+  drawInternals(status, details);
 }
 
 function drawState(status) {
@@ -95,12 +95,12 @@ function recentShares(s) {
   return total ? recent.map((n) => (100 * n) / total) : s.selector_shares;
 }
 
-function drawFronts(s, moment) {
-  const targets = moment?.targets ?? [], shares = recentShares(s);
+function drawFronts(s, details) {
+  const targets = details?.targets ?? [], shares = recentShares(s);
   put($("load"), s.load === "high" ? "high load" : "normal load");
   $("load").className = s.load === "high" ? "badge warn" : "badge";
   put($("load-reason"), s.load_reason ? `Last load change: ${s.load_reason}.` : "");
-  const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "figure" }), made("span", { class: "track", "aria-hidden": "true" }, made("i"), made("u")));
+  const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "value" }), made("span", { class: "track", "aria-hidden": "true" }, made("i"), made("u")));
   fill($("fronts"), s.urls_by_front, make, (row, urls, at) => {
     const observed = shares[at] ?? 0, target = targets[at];
     put(row.children[0], s.urls_by_front.length === 3 ? CLASSES[at] : `class ${at + 1}`);
@@ -115,13 +115,13 @@ function drawFronts(s, moment) {
 const until = (bound) => (bound < 60 ? `${bound} s` : bound < 3600 ? `${bound / 60} m` : `${bound / 3600} h`);
 
 // Hosts in memory: in flight, ready, cooling down (by the time left), waiting for another host of the same address.
-function drawRests(s, moment) {
-  const { bounds, hosts } = moment.rests;
+function drawRests(s, details) {
+  const { bounds, hosts } = details.rests;
   const columns = [
     { name: "in flight", hosts: s.in_flight, kind: "out" },
     { name: "ready", hosts: s.hosts_ready, kind: "ready" },
     ...hosts.map((n, at) => ({ name: at < bounds.length ? until(bounds[at]) : "later", hosts: n, kind: "resting" })),
-    { name: "same IP", hosts: moment.hosts_parked, kind: "parked" },
+    { name: "same IP", hosts: details.hosts_parked, kind: "parked" },
   ];
   const top = Math.max(1, ...columns.map((column) => column.hosts));
   const make = () => made("li", {}, made("b"), made("i", { "aria-hidden": "true" }), made("span"));

@@ -27,9 +27,9 @@ export function seconds(s) {
   return `${Math.round(s / 86_400)} days`;
 }
 
-// Dates from the service: `moment` gives date and time, `instant` the time if it is today and the date otherwise.
+// Dates from the service: `dateTime` gives date and time, `instant` the time if it is today and the date otherwise.
 const [day, time, both] = [{ dateStyle: "short" }, { timeStyle: "medium" }, { dateStyle: "short", timeStyle: "medium" }].map((style) => new Intl.DateTimeFormat("en-GB", style));
-export const moment = (text) => both.format(new Date(text));
+export const dateTime = (text) => both.format(new Date(text));
 export function instant(text) {
   const at = new Date(text);
   return day.format(at) === day.format() ? time.format(at) : day.format(at);

@@ -82,7 +82,7 @@ def test_sighup_takes_the_rules_from_the_file_again_and_leaves_what_was_ordered(
         refused = service.post("/seed/urls", {"urls": [site.base + "/2"]}).json["results"][0]
         assert (refused["reason"], refused["meaning"]) == (
             "pattern",
-            "a pattern of `filter.exclude`, or none of `filter.include`",
+            "matches `filter.exclude`, or does not match `filter.include`",
         )
 
         file.write_text("max_depth = 3\n")
