@@ -28,7 +28,7 @@ def test_the_contract_has_every_promised_key() -> None:
     assert to_contract(Snapshot(at=Instant(0.0))).keys() >= PROMISED
 
 
-def test_the_contract_is_json_with_the_snapshots_figures() -> None:
+def test_the_contract_is_json_with_the_values_of_the_snapshot() -> None:
     snapshot = busy_snapshot(20.0, finished=True, selector_shares=(61.0, 29.0, 10.004), load="high")
 
     found = json.loads(json.dumps(to_contract(snapshot)))
@@ -114,7 +114,7 @@ def test_politeness_violations_are_reported(tmp_path: Path) -> None:
     assert "please report it" in report(busy_snapshot(politeness_violations=3), tmp_path)
 
 
-def test_plain_text_has_no_escapes_and_aligned_figures(tmp_path: Path) -> None:
+def test_plain_text_has_no_escapes_and_aligned_numbers(tmp_path: Path) -> None:
     text = report(busy_snapshot(), tmp_path)
 
     assert "\x1b" not in text
@@ -143,7 +143,7 @@ def test_a_terminal_gets_the_same_words_in_colour(tmp_path: Path, monkeypatch: p
     ("number", "shown"),
     [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (999_600, "1.00 MB"), (12_345_678, "12.3 MB"), (5e14, "500 TB")],
 )
-def test_sizes_have_three_figures(number: float, shown: str) -> None:
+def test_sizes_have_three_digits(number: float, shown: str) -> None:
     assert formatting.size(number) == shown
 
 

@@ -1,4 +1,4 @@
-"""The policies: what each plans after a visit, what it writes down, and that it tells why."""
+"""The policies: what each plans after a visit, what it stores, and how it explains the plan."""
 
 import random
 from importlib.metadata import EntryPoint, EntryPoints
