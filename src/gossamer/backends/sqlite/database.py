@@ -1,4 +1,6 @@
-"""Named SQL: each `-- name:` block of a .sql file beside this module is one statement.
+"""Opens, creates and migrates the database of a crawl, and reads the named statements of the .sql files.
+
+A file of statements has blocks that begin with `-- name:`.
 
 Opening the crawl's database: is it ours, is it current, is it whole?
 
