@@ -184,11 +184,11 @@ class ContactJournal(Contacts, Protocol):
 
 
 DateOfReported = Callable[[ReportedChange], Instant | None]
-"""When a page is due of which a trusted list says that it has changed; None: as it was planned. Called from the store's
+"""When a page is due that a trusted sitemap reports as changed; None: as it was planned. Called in the store's
 thread."""
 
 Replan = Callable[[DueUrl], Postponement | None]
-"""The date of a page that was planned when visits were dearer, at the price of today; None: as it is. Called in the
+"""The date of a page at today's price, if it was planned when visits were more expensive; None: unchanged. Called in the
 store's thread."""
 
 Postpone = Callable[[DueUrl, int, Instant], Postponement | None]
@@ -197,7 +197,7 @@ thread."""
 
 
 class Location(NamedTuple):
-    """Where a record lies."""
+    """Where a record is stored."""
 
     file: str
     offset: int
