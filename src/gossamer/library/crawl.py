@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gossamer.config.load import Config, make_config, read_toml, underscored
+from gossamer.config.load import Config, make_config, read_toml, with_underscores
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.events import PageQueue
 from gossamer.crawl.hooks import Hook, Page
@@ -120,8 +120,8 @@ def _configured(config: str | Path | Mapping[str, object] | None, options: Mappi
     if config is None:
         file: Mapping[str, object] = {}
     elif isinstance(config, Mapping):
-        file = underscored(config)
+        file = with_underscores(config)
     else:
         file = read_toml(Path(config))
     plain = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
-    return make_config(resolve_urls(file), resolve_urls(underscored(plain)))
+    return make_config(resolve_urls(file), resolve_urls(with_underscores(plain)))

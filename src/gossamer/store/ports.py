@@ -188,8 +188,8 @@ DateOfReported = Callable[[ReportedChange], Instant | None]
 thread."""
 
 Replan = Callable[[DueUrl], Postponement | None]
-"""The date of a page at today's price, if it was planned when visits were more expensive; None: unchanged. Called in the
-store's thread."""
+"""The date of a page at today's price, if it was planned when visits were more expensive; None: unchanged. Called in
+the store's thread."""
 
 Postpone = Callable[[DueUrl, int, Instant], Postponement | None]
 """Postpones a URL that is due, given the backlog of its host and the time; None: it is queued. Called in the store's
