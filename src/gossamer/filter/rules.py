@@ -178,17 +178,17 @@ class EntryRules:
         trapped = segments > self.max_segments or parameters > self.max_parameters
         repeated = None if self.max_repeats is None else self._find_repeats(path, query, host)
         return [
-            _line("depth", "depth_limit" if too_deep else None, f"{depth} hops, at most {deepest}"),
+            _line("depth", "depth_limit" if too_deep else None, f"{depth}, at most {deepest}"),
             _line("scheme", None if url.startswith(self._starts) else "bad_scheme", url.partition(":")[0]),
             _line(
                 "length",
                 "url_too_long" if len(url) > self.max_url_bytes else None,
                 f"{len(url)} bytes, at most {self.max_url_bytes}",
             ),
-            _line("excluded domains", excluded and "excluded_domain", excluded or "none of them"),
+            _line("excluded domains", excluded and "excluded_domain", excluded or "no match"),
             _line("scope", None if admitted else "out_of_scope", admitted or f"{host} is not in scope"),
-            _line("shape", "trap_limit" if trapped else None, f"{segments} segments, {parameters} parameters"),
-            _line("repeats", repeated and REPEATS, repeated or "nothing too often"),
+            _line("shape", "trap_limit" if trapped else None, f"segments: {segments}, parameters: {parameters}"),
+            _line("repeats", repeated and REPEATS, repeated or "none"),
             _line("extension", "extension" if extension in self.excluded_extensions else None, extension or "none"),
             _line("patterns", pattern_reason, pattern),
         ]
@@ -223,11 +223,11 @@ def _match_patterns(
         if pattern.matches(url):
             return "pattern", f"excluded by {pattern.text}"
     if not include:
-        return None, "none excludes it"
+        return None, "no exclude pattern matches"
     for pattern in include:
         if pattern.matches(url):
             return None, f"included by {pattern.text}"
-    return "pattern", "none includes it"
+    return "pattern", "no include pattern matches"
 
 
 def _extension(path: str) -> str:

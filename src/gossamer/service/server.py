@@ -114,14 +114,14 @@ async def _run(
     interrupts = Interrupts(crawl)
 
     def stop_soon() -> None:
-        loop.call_soon(interrupts.received)  # after the response has been sent
+        loop.call_soon(interrupts.on_signal)  # after the response has been sent
 
     live = LiveCrawl(control, stream, crawl.engine)
     dependencies.crawl, dependencies.control, dependencies.stream, dependencies.stop = live, control, stream, stop_soon
     dependencies.queries, dependencies.metrics = queries, Metrics(lambda: stream.latest)
     bridge = CrawlBridge(app, live, link)
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupts.received)
+        loop.add_signal_handler(number, interrupts.on_signal)
     reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     def on_hangup() -> None:

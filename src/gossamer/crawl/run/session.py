@@ -77,7 +77,7 @@ async def session(
     crawl.store.on_failing = lambda error: _log_store(log, error)
     crawl.store.on_slow = lambda slow: _log_slow_store(log, slow, crawl.store.slow_after)
     crawl.engine.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
-    hooked = _hooked(crawl, named, log) if named else None
+    hooked = _start_hooks(crawl, named, log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.status))
     beating = asyncio.create_task(watch.heartbeat())
@@ -116,14 +116,14 @@ def _log_slow_store(log: EventLog, slow: bool, after: float) -> None:
         log.event("store.recovered")
 
 
-def _hooked(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> HookRunner:
+def _start_hooks(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> HookRunner:
     def failed(name: str, method: str, error: BaseException) -> None:
         log.event("hook.failed", hook=name, method=method, error=f"{type(error).__name__}: {error}")
 
     runner = HookRunner(hooks, crawl.engine.pump_soon, failed)
     crawl.engine.events.subscribe(runner)
     if runner.has_link_hooks:
-        crawl.admission.admits = runner.may_enter
+        crawl.admission.link_filter = runner.may_enter
     return runner
 
 
