@@ -53,7 +53,7 @@ STAGES: dict[str, list[tuple[type, str]]] = {
     "extract": [(DocumentProcessor, "extract")],
     "resolve": [(LinkResolver, "resolve_page")],
     "seen": [(SeenTest, "sort_out")],
-    "admission (with resolve and seen)": [(Admission, "links")],
+    "admission (with resolve and seen)": [(Admission, "admit_links")],
     "frontier": [(Frontier, name) for name in ("next_turn", "finish", "on_commit", "add_host", "request_load")],
     "load (thread)": [(TableLoader, "load")],
     "WARC records": [(WarcEncoder, "capture")],

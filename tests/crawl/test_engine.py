@@ -454,7 +454,7 @@ def test_a_crawl_whose_counters_say_that_urls_are_lost_fails_loudly(tmp_path: Pa
 
 def add_url(crawl: ScriptedCrawl, url: str, host: str) -> None:
     store = crawl.crawl.store
-    store.batch.candidates.append(crawl.crawl.admission.seed(Url(url), HostKey(host)))
+    store.batch.candidates.append(crawl.crawl.admission.admit_seed(Url(url), HostKey(host)))
     store.nudge()
 
 

@@ -27,7 +27,7 @@ class Looking:
         return self.watch.load
 
     def look(self, busy: float, saturation: float) -> None:
-        load, _ = self.watch.look(self.clock.monotonic(), busy, saturation)
+        load, _ = self.watch.check(self.clock.monotonic(), busy, saturation)
         self.seen.append((self.clock.monotonic(), load))
         self.clock.advance(EVERY)
 

@@ -148,7 +148,7 @@ def test_outcomes_of_requests_count_for_the_trap_accounts() -> None:
     cut_after = None
     for number in range(1000):
         item = visit(number, f"/item/{number}")
-        if feedback.trap_accounts.verdict(item) is not None:
+        if feedback.trap_accounts.cut_for(item) is not None:
             cut_after = number
             break
         feedback.settled(item, Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1), None, True)
@@ -168,7 +168,7 @@ def test_outcomes_without_a_request_do_not_count_for_the_trap_accounts() -> None
         item = visit(number, f"/item/{number}")
         feedback.settled(item, Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1), None, False)
 
-    assert feedback.trap_accounts.verdict(visit(5000, "/item/5000")) is None
+    assert feedback.trap_accounts.cut_for(visit(5000, "/item/5000")) is None
 
 
 def test_soft_404_evidence_is_stored_with_the_commit_and_recalled_with_the_host() -> None:

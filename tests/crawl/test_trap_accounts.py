@@ -46,7 +46,7 @@ def pages_until_cut(kept: TrapAccounts, settlement: Settlement, most: int = 400)
     """How many pages with this outcome are asked for."""
     for number in range(most):
         asked = visit(number, f"/item/{number}")
-        if kept.verdict(asked) is not None:
+        if kept.cut_for(asked) is not None:
             return number
         kept.settled(asked, settlement._replace(url_id=number), read(settlement))
     return most
@@ -96,11 +96,11 @@ def test_what_was_cut_is_stored_at_once_and_cut_after_a_restart() -> None:
     again = budgets()
     again.host_loaded(record(budget=batch.budgets[HostId(1)]))
 
-    cut = again.verdict(visit(999, "/item/999"))
+    cut = again.cut_for(visit(999, "/item/999"))
     assert cut is not None
     assert (cut.reason, cut.shape) == ("trap:same", "/item/#")
     assert "30 fetched, 0 new" in cut.summary
-    assert again.verdict(visit(998, "/about")) is None
+    assert again.cut_for(visit(998, "/about")) is None
 
 
 def test_a_host_that_gives_its_queue_up_is_stored_if_there_is_anything_to_store() -> None:
@@ -140,13 +140,13 @@ def test_a_domain_has_so_many_hosts_that_bring_nothing() -> None:
         host = f"h{host_id}.trap.test"
         kept.host_loaded(record(host_id, host, contacted=False))
         first = visit(host_id, "/", host, host_id)
-        if kept.verdict(first) is None:
+        if kept.cut_for(first) is None:
             asked += 1
             kept.settled(first, settled(host_id, UrlState.DUPLICATE))
     batch = Batch()
     kept.before_commit(batch)
 
-    last = kept.verdict(visit(99, "/", "h99.trap.test", 99))
+    last = kept.cut_for(visit(99, "/", "h99.trap.test", 99))
     assert asked == 40
     assert last is not None and last.reason == "trap:hosts" and last.shape == "*.trap.test"
     assert batch.domain_budgets.keys() == {7}
@@ -158,15 +158,15 @@ def test_hosts_that_were_contacted_before_are_let_in_again() -> None:
         host = f"h{host_id}.trap.test"
         kept.host_loaded(record(host_id, host, contacted=True))
 
-        assert kept.verdict(visit(host_id, "/", host, host_id)) is None
+        assert kept.cut_for(visit(host_id, "/", host, host_id)) is None
 
 
 def test_links_that_did_not_enter_are_counted_by_host_and_reason() -> None:
     kept = budgets()
     kept.host_loaded(record())
     for _ in range(3):
-        kept.refused(visit(1, "/a/a/a/"), HostKey("h.test"), "trap:repeats")
-    kept.refused(visit(1, "/a/a/a/"), HostKey("other.test"), "trap:repeats")
+        kept.on_refused_link(visit(1, "/a/a/a/"), HostKey("h.test"), "trap:repeats")
+    kept.on_refused_link(visit(1, "/a/a/a/"), HostKey("other.test"), "trap:repeats")
     batch = Batch(retired=[RetiredHost(HostId(1), Instant(3.0))])
     kept.before_commit(batch)
 

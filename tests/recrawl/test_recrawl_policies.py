@@ -157,7 +157,7 @@ def test_optimal_tells_interval_evidence_and_price() -> None:
 
 
 def test_optimal_tells_that_it_knows_nothing_of_the_page_itself() -> None:
-    assert "rests on what is known of its host" in Optimal().words(Memory(visits=1), Terms())
+    assert "based on its host and sitemap" in Optimal().words(Memory(visits=1), Terms())
 
 
 class Monthly(RecrawlPolicy):

@@ -371,7 +371,7 @@ class Engine(NullObserver):
             await asyncio.sleep(0.25)
             if self._slots.overflow_late(self._clock.now()):
                 self.pump()
-            load, reason = self._load_detector.look(self._clock.monotonic(), self._slots.busy, self.saturation)
+            load, reason = self._load_detector.check(self._clock.monotonic(), self._slots.busy, self.saturation)
             if load is not self._frontier.selector.load:
                 self._frontier.set_load(load)
                 self.on_load(load, reason)

@@ -22,18 +22,18 @@ class LoadDetector:
         self.reason = "the crawl has begun"  # for the current load
         self._since: float | None = None  # the condition for a switch has held since then
 
-    def look(self, now: float, busy: float, saturation: float) -> tuple[Load, str]:
+    def check(self, now: float, busy: float, saturation: float) -> tuple[Load, str]:
         """The load and its reason at `now` (any monotonic clock, in seconds).
 
         `busy` is the share of fetch slots in use, `saturation` how full the fullest queue is, both 0..1.
         """
         if self.load is Load.NORMAL:
-            self._lasts(now, busy >= ALL_BUSY or saturation >= FULL, HIGH_AFTER, Load.HIGH, busy)
+            self._switch_if_lasting(now, busy >= ALL_BUSY or saturation >= FULL, HIGH_AFTER, Load.HIGH, busy)
         else:
-            self._lasts(now, busy < CALM_BUSY and saturation < CALM_FULL, NORMAL_AFTER, Load.NORMAL, busy)
+            self._switch_if_lasting(now, busy < CALM_BUSY and saturation < CALM_FULL, NORMAL_AFTER, Load.NORMAL, busy)
         return self.load, self.reason
 
-    def _lasts(self, now: float, holds: bool, long_enough: float, then: Load, busy: float) -> None:
+    def _switch_if_lasting(self, now: float, holds: bool, long_enough: float, then: Load, busy: float) -> None:
         if not holds:
             self._since = None
             return

@@ -81,7 +81,7 @@ class TrapAccounts:
             )
         self._make_room()
 
-    def verdict(self, visit: Visit) -> Cut | None:
+    def cut_for(self, visit: Visit) -> Cut | None:
         """The cut that excludes this URL, or None. Called before its host is contacted."""
         budget = self._hosts.get(visit.host_id)
         if budget is None or (budget.admitted and not budget.cuts) or self._is_free(visit.host):
@@ -133,7 +133,7 @@ class TrapAccounts:
         if first_cut or budget.pages % _SAVE_EVERY == 0:
             self._changed[visit.host_id] = budget
 
-    def looked(self, visit: Visit, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: Sequence[int]) -> None:
+    def on_links(self, visit: Visit, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: Sequence[int]) -> None:
         """All links of a page; `fresh` has the indexes of those that are new. Only some pages are examined."""
         budget = self._hosts.get(visit.host_id)
         number = visit.task.url_id
@@ -152,7 +152,7 @@ class TrapAccounts:
             new = len(frozenset(fresh).intersection(others))
             domain.count_links(new, len(others) - new, self._policy)
 
-    def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
+    def on_refused_link(self, visit: Visit, host: HostKey, reason: str) -> None:
         """Count a link that was refused because of its form, if it leads to the same host."""
         budget = self._hosts.get(visit.host_id) if host == visit.host else None
         if budget is not None:

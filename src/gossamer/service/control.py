@@ -76,7 +76,7 @@ class Control:
     @property
     def config(self) -> Config:
         """The current configuration, with the overrides."""
-        return self._overrides.applied_to(self._base)
+        return self._overrides.apply_to(self._base)
 
     @property
     def overrides(self) -> Overrides:
@@ -111,7 +111,7 @@ class Control:
                 continue
             if each.url not in entering:
                 entering[each.url] = SeedRecord(each.url, each.host, text.strip(), WHERE)
-                candidates.append(crawl.admission.seed(each.url, each.host))
+                candidates.append(crawl.admission.admit_seed(each.url, each.host))
             answers.append(None)
         new: frozenset[Url] = frozenset()
         if entering:

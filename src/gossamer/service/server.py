@@ -83,7 +83,7 @@ async def _serve(
 ) -> int:
     overrides = read_overrides(Path(config.dir))
     stream = EventStream()
-    async with session(overrides.applied_to(config), seeds, add_seeds, stream, may_be_empty=True) as opened:
+    async with session(overrides.apply_to(config), seeds, add_seeds, stream, may_be_empty=True) as opened:
         link = await Link.connect(end.dup())
         return await _run(opened, config, overrides, stream, app, dependencies, address, link, on_ready, reread)
 
@@ -114,14 +114,14 @@ async def _run(
     interrupts = Interrupts(crawl)
 
     def stop_soon() -> None:
-        loop.call_soon(interrupts.received)  # after the response has been sent
+        loop.call_soon(interrupts.on_signal)  # after the response has been sent
 
     live = LiveCrawl(control, stream, crawl.engine)
     dependencies.crawl, dependencies.control, dependencies.stream, dependencies.stop = live, control, stream, stop_soon
     dependencies.queries, dependencies.metrics = queries, Metrics(lambda: stream.latest)
     bridge = CrawlBridge(app, live, link)
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupts.received)
+        loop.add_signal_handler(number, interrupts.on_signal)
     reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     def on_hangup() -> None:

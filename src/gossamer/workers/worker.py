@@ -98,7 +98,7 @@ class Worker:
 
     def stop(self) -> None:
         self._go.set()
-        self._interrupts.received()
+        self._interrupts.on_signal()
 
     def _change_rules(self, config: Any) -> None:
         try:

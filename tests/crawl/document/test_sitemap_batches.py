@@ -97,7 +97,7 @@ class Stage:
 
     def visit(self, url: Url = MAP, sitemap: int = 1) -> Visit:
         """To a URL, which has a row from then on."""
-        seed = self.admission.seed(url, HOST)
+        seed = self.admission.admit_seed(url, HOST)
         self.commit(Batch(candidates=[seed._replace(via=Via.SITEMAP, sitemap=sitemap)]))
         row = self.one("SELECT id, host_id, domain_id FROM urls WHERE url = ?", url)
         task = Task(row[0], seed.fingerprint, url, 0, 0.0, 0.0, 0, 0, 0, sitemap)

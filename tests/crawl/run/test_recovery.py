@@ -1,6 +1,6 @@
 """Recovery: after a crash, hosts and addresses are left alone as if the last request had just ended."""
 
-from gossamer.crawl.run.recovery import RecoveredContacts, contacts_before_the_crash
+from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.loads import LastContact
 from gossamer.model.units import HostId, Instant, Seconds
@@ -15,7 +15,7 @@ NEVER = Instant(0.0)
 def recovered(
     contacts: dict[HostId, LastContact], known: dict[HostId, tuple[Instant, Seconds | None]] | None = None
 ) -> RecoveredContacts:
-    return contacts_before_the_crash(contacts, POLICY, NOW, lambda host_id: (known or {}).get(host_id, (NEVER, None)))
+    return recover_contacts(contacts, POLICY, NOW, lambda host_id: (known or {}).get(host_id, (NEVER, None)))
 
 
 def ended(next_contact: float, took: float = 0.2, address: str = HERE) -> LastContact:

@@ -33,7 +33,7 @@ def interrupted(directory: Path, script: dict[str, Step], *signals_at: float) ->
             running = asyncio.create_task(crawl.crawl.engine.run())
             interrupts.running = running
             for at in signals_at:
-                asyncio.get_running_loop().call_later(at, interrupts.received)
+                asyncio.get_running_loop().call_later(at, interrupts.on_signal)
             await asyncio.wait([running])
             assert interrupts.count == len(signals_at)
             return crawl.clock.now() - crawl.began, running.cancelled(), crawl
@@ -71,8 +71,8 @@ def test_an_interrupt_before_the_crawl_runs_does_no_harm(tmp_path: Path) -> None
     async def main() -> int:
         async with opened(tmp_path, SITE) as crawl:
             interrupts = Interrupts(crawl.crawl)
-            interrupts.received()
-            interrupts.received()
+            interrupts.on_signal()
+            interrupts.on_signal()
             return interrupts.count
 
     assert run_in_step(main()) == 2

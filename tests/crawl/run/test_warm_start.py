@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gossamer.crawl.run.recovery import recall, warm
+from gossamer.crawl.run.recovery import load_filters, load_originals
 from gossamer.dedup.exact import ContentSeen, Unknown
 from gossamer.dedup.near import NearDuplicates, NearMode
 from gossamer.seen.tiers import SeenTest
@@ -44,7 +44,7 @@ def warmed(rows: StoredRows) -> tuple[ContentSeen[int], SeenTest]:
     contents: ContentSeen[int] = ContentSeen(capacity=20_000)
     seen = SeenTest(capacity=20_000)
     source: Any = rows
-    asyncio.run(warm(source, at_once, contents, seen))
+    asyncio.run(load_filters(source, at_once, contents, seen))
     return contents, seen
 
 
@@ -77,7 +77,7 @@ def test_the_latest_originals_are_found_again_as_near_duplicates() -> None:
     near = NearDuplicates(NearMode.MARK, window=3)
     rows: Any = StoredRows(signatures=5)
 
-    asyncio.run(recall(rows, at_once, near))
+    asyncio.run(load_originals(rows, at_once, near))
 
     assert rows.most_originals == 3
     found = [near.judge(100 + n, bytes([n]) * 64) for n in (4, 3, 2)]
@@ -87,6 +87,6 @@ def test_the_latest_originals_are_found_again_as_near_duplicates() -> None:
 def test_nothing_is_read_where_near_duplicates_are_not_looked_for() -> None:
     rows: Any = StoredRows(signatures=5)
 
-    asyncio.run(recall(rows, at_once, None))
+    asyncio.run(load_originals(rows, at_once, None))
 
     assert rows.chunks == []

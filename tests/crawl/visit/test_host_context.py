@@ -37,7 +37,7 @@ def robots(origin: str, body: bytes, status: int | None = 200) -> RobotsRecord:
 
 def fail(judge: HostHealth, context: HostContext, times: int, *, unreached: bool = False) -> list[bool]:
     """Failures in a row, one a second. Whether the host is given up, after each."""
-    return [judge.failed(context, REFUSED, later(n), unreached=unreached) for n in range(times)]
+    return [judge.record_failure(context, REFUSED, later(n), unreached=unreached) for n in range(times)]
 
 
 # --- failures in a row -----------------------------------------------------------------------------
@@ -48,7 +48,7 @@ def test_the_breaker_opens_after_five_failures_in_a_row() -> None:
 
     sick = []
     for n in range(POLICY.opens_after):
-        judge.failed(context, REFUSED, later(n), unreached=False)
+        judge.record_failure(context, REFUSED, later(n), unreached=False)
         sick.append(judge.is_open(context))
 
     assert sick == [False] * (POLICY.opens_after - 1) + [True]
@@ -66,7 +66,7 @@ def test_a_host_that_answers_badly_rests_only_when_it_is_sick() -> None:
     fail(judge, context, POLICY.opens_after - 1)
     assert context.trouble is not None
     assert context.trouble.until == later(POLICY.opens_after - 2)
-    judge.failed(context, REFUSED, later(10.0), unreached=False)
+    judge.record_failure(context, REFUSED, later(10.0), unreached=False)
 
     assert context.trouble.until > later(10.0)
 
@@ -74,7 +74,7 @@ def test_a_host_that_answers_badly_rests_only_when_it_is_sick() -> None:
 def test_a_host_that_was_not_reached_rests_from_the_first_failure_on() -> None:
     context = HostContext()
 
-    health().failed(context, REFUSED, NOW, unreached=True)
+    health().record_failure(context, REFUSED, NOW, unreached=True)
 
     assert context.trouble is not None
     assert (context.trouble.failures, context.trouble.since, context.trouble.reason) == (1, NOW, REFUSED)
@@ -84,7 +84,7 @@ def test_a_host_that_was_not_reached_rests_from_the_first_failure_on() -> None:
 def test_a_host_rests_as_long_as_it_asks_for() -> None:
     context = HostContext()
 
-    health().failed(context, REFUSED, NOW, unreached=True, asked=Seconds(500.0))
+    health().record_failure(context, REFUSED, NOW, unreached=True, asked=Seconds(500.0))
 
     assert context.trouble is not None
     assert context.trouble.until == later(500.0)
@@ -94,7 +94,7 @@ def test_trouble_counts_from_its_first_failure() -> None:
     judge, context = health(), HostContext()
 
     fail(judge, context, 3)
-    judge.failed(context, "server_error", later(100.0), unreached=False)
+    judge.record_failure(context, "server_error", later(100.0), unreached=False)
 
     assert context.trouble is not None
     assert (context.trouble.failures, context.trouble.since, context.trouble.reason) == (4, NOW, "server_error")
@@ -107,21 +107,21 @@ def test_a_sick_host_is_given_up_when_patience_is_at_its_end() -> None:
     judge, context = health(), HostContext()
     assert not any(fail(judge, context, POLICY.opens_after))
 
-    assert not judge.failed(context, REFUSED, later(POLICY.patience - 1.0), unreached=False)
-    assert judge.failed(context, REFUSED, later(POLICY.patience), unreached=False)
+    assert not judge.record_failure(context, REFUSED, later(POLICY.patience - 1.0), unreached=False)
+    assert judge.record_failure(context, REFUSED, later(POLICY.patience), unreached=False)
 
 
 def test_a_host_that_fails_now_and_then_is_not_given_up() -> None:
     judge, context = health(), HostContext()
-    judge.failed(context, REFUSED, NOW, unreached=False)
+    judge.record_failure(context, REFUSED, NOW, unreached=False)
 
-    assert not judge.failed(context, REFUSED, later(10 * POLICY.patience), unreached=False)
+    assert not judge.record_failure(context, REFUSED, later(10 * POLICY.patience), unreached=False)
 
 
 def test_a_host_that_is_given_up_is_asked_again_when_its_rest_is_over() -> None:
     judge, context = health(), HostContext()
     fail(judge, context, POLICY.opens_after)
-    judge.failed(context, REFUSED, later(POLICY.patience), unreached=False)
+    judge.record_failure(context, REFUSED, later(POLICY.patience), unreached=False)
     assert context.trouble is not None
 
     assert judge.is_given_up(context, later(POLICY.patience))
@@ -149,7 +149,7 @@ def test_a_hopeless_host_is_given_up_at_once_for_the_longest_rest() -> None:
 
 
 def unanswered(judge: HostHealth, context: HostContext, *seconds: float) -> list[bool]:
-    return [judge.failed(context, REFUSED, later(at), unreached=True, unanswered=True) for at in seconds]
+    return [judge.record_failure(context, REFUSED, later(at), unreached=True, unanswered=True) for at in seconds]
 
 
 def test_a_host_that_never_answered_is_given_up_early_if_nothing_else_is_left() -> None:
@@ -178,7 +178,7 @@ def test_a_host_that_has_answered_is_waited_for_with_full_patience() -> None:
     judge, context = health(nothing_else_left=True), HostContext()
 
     assert not any(fail(judge, context, 4, unreached=True))
-    assert not judge.failed(context, REFUSED, later(POLICY.patience - 1.0), unreached=True)
+    assert not judge.record_failure(context, REFUSED, later(POLICY.patience - 1.0), unreached=True)
 
 
 # --- hosts in memory -------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_hosts_are_counted_by_their_failures() -> None:
     context.host_loaded(record(A, failures=TROUBLE.to_text()), [])
     context.host_loaded(record(B), [])
 
-    assert [context.failing(least) for least in (1, 3, 4)] == [1, 1, 0]
+    assert [context.count_failing(least) for least in (1, 3, 4)] == [1, 1, 0]
 
 
 def _forgiving(*host_ids: HostId) -> Committed:

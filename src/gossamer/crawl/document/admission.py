@@ -23,11 +23,11 @@ _LINK = Via.LINK  # looking up a member costs as much as a call
 class TrapObserver(Protocol):
     """Looks for traps among the links of pages (`crawl.trap_accounts`)."""
 
-    def looked(self, visit: Visit, urls: list[Url], hosts: list[HostKey], fresh: list[int]) -> None:
+    def on_links(self, visit: Visit, urls: list[Url], hosts: list[HostKey], fresh: list[int]) -> None:
         """All links of a page; `fresh` has the indexes of those that are new."""
         ...
 
-    def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
+    def on_refused_link(self, visit: Visit, host: HostKey, reason: str) -> None:
         """A link of the page was refused."""
         ...
 
@@ -54,7 +54,7 @@ class Admission:
         self._key = key
         self._identities = identities or Identities(IdentityRules())  # which URLs are the same
         self._trap_observer = trap_observer
-        self.admits: Callable[[Url, Url], bool] | None = None  # of hooks: whether a link of a page is admitted
+        self.link_filter: Callable[[Url, Url], bool] | None = None  # of hooks: whether a link of a page is admitted
 
     def seen_statistics(self) -> SeenStatistics:
         return self._seen.statistics()
@@ -68,7 +68,7 @@ class Admission:
         self.file_rules = rules.for_sitemaps()
         self._seen.forget_recent()
 
-    def links(
+    def admit_links(
         self, visit: Visit, content: PageContent, excluded: Counter[str], every: list[Url] | None = None
     ) -> tuple[list[Candidate], PageLinks | None]:
         """The candidates among the links of a page, and all its links. Refusals are counted in `excluded` by reason;
@@ -100,10 +100,10 @@ class Admission:
         _, new, unsure = self._seen.classify(prints)
         fresh = sorted(new + unsure) if new and unsure else new or unsure
         if self._trap_observer is not None:
-            self._trap_observer.looked(visit, urls, hosts, fresh)
+            self._trap_observer.on_links(visit, urls, hosts, fresh)
         if not fresh:
             return [], links
-        may_enter, admits, via, found_on = self.rules.may_enter, self.admits, _LINK, task.url_id
+        may_enter, admits, via, found_on = self.rules.may_enter, self.link_filter, _LINK, task.url_id
         entering = []
         for i in fresh:
             url, host = urls[i], hosts[i]
@@ -111,7 +111,7 @@ class Admission:
             if reason_against is not None:
                 excluded[reason_against] += 1
                 if self._trap_observer is not None and reason_against.startswith("trap"):
-                    self._trap_observer.refused(visit, host, reason_against)
+                    self._trap_observer.on_refused_link(visit, host, reason_against)
                 continue
             if admits is not None and not admits(own_url, url):
                 excluded["hook"] += 1
@@ -119,7 +119,7 @@ class Admission:
             entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on))
         return entering, links
 
-    def canonical_elsewhere(self, url: Url, page: PageContent) -> Url | None:
+    def declared_canonical(self, url: Url, page: PageContent) -> Url | None:
         """The canonical URL that a page declares, if it differs from its own."""
         if page.canonical is None or page.canonical == url:
             return None
@@ -147,7 +147,7 @@ class Admission:
         rules = rules or self.rules
         hosts = [target.host for target in targets]
         prints = fingerprints(self._identities.identities_of([target.url for target in targets], hosts), self._key)
-        if rules.max_depth is not None and depth > rules.max_depth:  # before the seen test, as in `links`
+        if rules.max_depth is not None and depth > rules.max_depth:  # before the seen test, as in `admit_links`
             excluded["depth_limit"] += len(targets)
             return prints, []
         order = self._seen.classify(prints)
@@ -181,7 +181,7 @@ class Admission:
                 )
         return entering
 
-    def too_long(self, visit: Visit, content: PageContent) -> tuple[LongLink, ...]:
+    def find_long_links(self, visit: Visit, content: PageContent) -> tuple[LongLink, ...]:
         """The first links of a page that were refused because of their length. Resolves all links again; only for pages
         with such links."""
         found = list(content.first_long)
@@ -198,7 +198,7 @@ class Admission:
                 found.append(long_link(href))
         return tuple(found)
 
-    def targets(self, visit: Visit, content: PageContent) -> list[Url]:
+    def all_targets(self, visit: Visit, content: PageContent) -> list[Url]:
         """All targets of the links of a page, admitted or not."""
         page = parse_canonical(visit.task.url, visit.host)
         found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
@@ -219,7 +219,7 @@ class Admission:
         fp = target.fingerprint if isinstance(target, Candidate) else self.fingerprint_of(target.url, target.host)
         return self._page_links(visit, [fp], [target.host])
 
-    def redirect(self, task: Task, location: str) -> Candidate | Refusal | Canonical:
+    def admit_redirect(self, task: Task, location: str) -> Candidate | Refusal | Canonical:
         """The target of a redirect: a candidate, a refusal, or only its canonical form if it is known already."""
         target = self._canonicaliser.canonicalise(location, task.url)
         if isinstance(target, Refusal):
@@ -228,16 +228,16 @@ class Admission:
         if reason is not None:
             return Refusal(reason, target.url)
         # A redirect adds no depth: the target has that of its source.
-        new = self._one(target, task.depth, task.hops + 1, Via.REDIRECT, task.url_id)
+        new = self._admit_one(target, task.depth, task.hops + 1, Via.REDIRECT, task.url_id)
         return target if new is None else new._replace(sitemap=task.sitemap)
 
-    def seed(self, url: Url, host: HostKey) -> Candidate:
+    def admit_seed(self, url: Url, host: HostKey) -> Candidate:
         """A seed is always admitted, even if its visit will be excluded; the store knows whether it is new."""
         fp = self.fingerprint_of(url, host)
         self._seen.add_known([fp])
         return Candidate(url, host, fp, 0, 0, Via.SEED, 0)
 
-    def _one(self, target: Canonical, depth: int, hops: int, via: Via, found_on: int) -> Candidate | None:
+    def _admit_one(self, target: Canonical, depth: int, hops: int, via: Via, found_on: int) -> Candidate | None:
         fp = self.fingerprint_of(target.url, target.host)
         if self._seen.classify([fp]).seen:
             return None

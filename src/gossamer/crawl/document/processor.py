@@ -219,14 +219,14 @@ class DocumentProcessor:
         links: PageLinks | None = None
         outlinks: list[Url] | None = [] if self._settings.outlinks and page is not None else None
         if page is not None and not page.nofollow:
-            candidates, links = self._admission.links(visit, page, excluded, outlinks)
+            candidates, links = self._admission.admit_links(visit, page, excluded, outlinks)
         elif page is not None and outlinks is not None:
-            outlinks += self._admission.targets(visit, page)
+            outlinks += self._admission.all_targets(visit, page)
         response, cut = document.response, found.truncated
         if cut is not response.truncated:  # all was received, but not all was decoded
             response = response._replace(truncated=cut)
         capture = self._capture(response, _wire_digest(decoded), outlinks)
-        too_long = self._admission.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
+        too_long = self._admission.find_long_links(visit, page) if page is not None and TOO_LONG in excluded else ()
         settlement = self._settlement_of(decoded, _STORED, capture, page, None, soft, near, too_long)
         return ProcessedDocument(settlement, candidates, links, excluded, before)
 
@@ -234,7 +234,7 @@ class DocumentProcessor:
         """The canonical URL that a document declares, if it differs from its own. The page has precedence over the
         header."""
         if page is not None and page.canonical is not None:
-            return self._admission.canonical_elsewhere(response.url, page)
+            return self._admission.declared_canonical(response.url, page)
         said = canonical_in_header(response.headers["link"])
         found = None if said is None else self._admission.canonical(said, response.url)
         return found.url if isinstance(found, Canonical) and found.url != response.url else None

@@ -143,7 +143,7 @@ class DocumentQueue:
         while documents and room > 0:
             document = documents.popleft()
             if decodes_slowly(document.response):
-                self._set_aside(self._read_long, document)
+                self._set_aside(self._process_long, document)
             else:
                 decoded.append(processor.decode(document))
                 room -= len(decoded[-1].payload.body)
@@ -156,19 +156,19 @@ class DocumentQueue:
         small = []
         for each, owner in zip(decoded, owners, strict=True):
             if each.document.visit.task.previous is not None and processor.is_unchanged(each):
-                self._done(each, processor.as_unchanged(each))
+                self._settle_processed(each, processor.as_unchanged(each))
             elif _has_other_owner(each, owner, stored_as.get(each.digest)):
                 self._finish(each, None, stored_as.get(each.digest))
             elif self._sitemaps is not None and self._sitemaps.is_list(each):
-                self._set_aside(self._read_list, each)
+                self._set_aside(self._process_list, each)
             elif processor.is_large(each):
-                self._set_aside(self._read_large, each)
+                self._set_aside(self._process_large, each)
             else:
                 small.append(each)
-        for each, page in zip(small, self._extracted(small), strict=True):
+        for each, page in zip(small, self._extract_all(small), strict=True):
             self._finish(each, page, None)
 
-    def _extracted(self, documents: list[DecodedDocument]) -> list[PageContent | None]:
+    def _extract_all(self, documents: list[DecodedDocument]) -> list[PageContent | None]:
         extract, monotonic, note = self._processor.extract, self._clock.monotonic, self.times.note
         pages = []
         begun = monotonic()
@@ -195,20 +195,20 @@ class DocumentQueue:
             read = self._processor.as_duplicate(decoded, owner)
         if listed is not None:
             read = listed.add_to(read)
-        self._done(decoded, read)
+        self._settle_processed(decoded, read)
 
-    def _done(self, decoded: DecodedDocument, read: ProcessedDocument) -> None:
+    def _settle_processed(self, decoded: DecodedDocument, read: ProcessedDocument) -> None:
         self._in_progress -= 1
         self._bytes -= len(decoded.document.response.wire_body)
         self._settle(decoded.document.visit, read.settlement, read)
 
-    async def _read_list(self, decoded: DecodedDocument) -> None:
+    async def _process_list(self, decoded: DecodedDocument) -> None:
         assert self._sitemaps is not None
         with self._count_decoded(decoded):
             listed = await self._sitemaps.read(decoded)
         self._finish(decoded, None, None, listed=listed)
 
-    async def _read_large(self, decoded: DecodedDocument) -> None:
+    async def _process_large(self, decoded: DecodedDocument) -> None:
         """Parse it in another process, one document after the other."""
         with self._count_decoded(decoded):
             begun = self._clock.monotonic()
@@ -226,7 +226,7 @@ class DocumentQueue:
         finally:
             self._decoded_bytes -= size
 
-    async def _read_long(self, document: Document) -> None:
+    async def _process_long(self, document: Document) -> None:
         """All steps for one document whose body takes long to decode; others wait undecoded."""
         processor = self._processor
         async with self._long:
@@ -235,15 +235,15 @@ class DocumentQueue:
             owner = processor.find_owner(decoded)
             stored_as = (await self._find_owners([decoded.digest]))[0] if owner is Unknown.ASK else None
             if document.visit.task.previous is not None and processor.is_unchanged(decoded):
-                self._done(decoded, processor.as_unchanged(decoded))
+                self._settle_processed(decoded, processor.as_unchanged(decoded))
             elif _has_other_owner(decoded, owner, stored_as):
                 self._finish(decoded, None, stored_as)
             elif self._sitemaps is not None and self._sitemaps.is_list(decoded):
-                await self._read_list(decoded)
+                await self._process_list(decoded)
             elif processor.is_large(decoded):
-                await self._read_large(decoded)
+                await self._process_large(decoded)
             else:
-                self._finish(decoded, self._extracted([decoded])[0], None)
+                self._finish(decoded, self._extract_all([decoded])[0], None)
 
     def _set_aside(self, read: Callable[[T], Coroutine[None, None, None]], what: T) -> None:
         task = asyncio.create_task(self._guarded(read, what))

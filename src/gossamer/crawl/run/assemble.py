@@ -49,7 +49,7 @@ from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import MEMORY, archive_folder
-from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp, contacts_before_the_crash
+from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp, recover_contacts
 from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition
@@ -175,7 +175,7 @@ def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> Recr
     )
 
 
-def recall(resolver: Resolver, host: HostKey, text: str) -> None:
+def restore_addresses(resolver: Resolver, host: HostKey, text: str) -> None:
     """Give the resolver the stored addresses of a host."""
     stored = StoredAnswer.from_text(text)
     if stored is not None:
@@ -346,7 +346,7 @@ def _assemble(
     # The key is that of all workers; what they draw by chance is not.
     chance = random.Random(known.fingerprint_key + (opening.part.number if opening.part else 0))
     network = _network_for(opening, politeness, hosts, state, resting, chance, fetcher)
-    host_contexts = HostContexts(config.robots_agent, partial(recall, network.resolver))
+    host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
     settler, events = Settler(state, planner, observers), OutcomeEvents()
     requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), known.tokens, known.pace)
     observers.subscribe(network.requester, counters, host_contexts, feedback, requeue, events)
@@ -500,9 +500,9 @@ def _read_metadata(
         return next_contact, max(known, default=None)
 
     now = opening.clock.now()
-    recovered = contacts_before_the_crash(opening.journal.last_contacts(), politeness, now, known_clock)
-    facts.remember(shape_of(config))
-    facts.plan_by(config.recrawl.policy)
+    recovered = recover_contacts(opening.journal.last_contacts(), politeness, now, known_clock)
+    facts.save_options(shape_of(config))
+    facts.set_recrawl_policy(config.recrawl.policy)
     return _Known(
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
@@ -529,9 +529,9 @@ def _table_writer(
         domain_of,
         ordering,
         opening.clock,
-        when_reported=planner.dates.date_of_reported,
-        when_due=planner.dates.postpone,
-        plan_anew=planner.dates.replan,
+        date_of_reported=planner.dates.date_of_reported,
+        postpone=planner.dates.postpone,
+        replan=planner.dates.replan,
         part=opening.part,
     )
 
@@ -543,14 +543,14 @@ def _commit_seeds(opening: _Opening, writer: TableWriter, admission: Admission, 
     first.hosts = {host.host_id: host for host in recovered.clocks}
     first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in opening.seeds]
     first.candidates = [
-        admission.seed(seed.url, seed.host)
+        admission.admit_seed(seed.url, seed.host)
         for seed in opening.seeds
         if part is None or part.owns(domain_of(seed.host)[1])
     ]
     if first:
         writer.commit(first, now)
     opening.journal.clear()
-    writer.ask_missing_again(opening.clock.now())
+    writer.requeue_missing(opening.clock.now())
 
 
 # --- frontier and network ------------------------------------------------------------------------

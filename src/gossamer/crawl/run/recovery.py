@@ -25,7 +25,7 @@ class RecoveredContacts(NamedTuple):
     addresses: dict[str, Instant]
 
 
-def contacts_before_the_crash(
+def recover_contacts(
     last_contacts: Mapping[HostId, LastContact],
     policy: PolitenessPolicy,
     now: Instant,
@@ -58,7 +58,7 @@ _CHUNK = 4000  # a few milliseconds of the event loop
 _ORIGINALS = 1000  # likewise
 
 
-async def warm(
+async def load_filters(
     loader: TaskSource,
     query: Callable[..., Awaitable[Any]],
     contents: ContentSeen[int],
@@ -75,7 +75,7 @@ async def warm(
     seen.finish_warming()
 
 
-async def recall(loader: TaskSource, query: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
+async def load_originals(loader: TaskSource, query: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
     """Load the latest originals, the window in which near-duplicates are found."""
     if near is None:
         return
@@ -96,8 +96,8 @@ class WarmUp:
 
     async def load_filters(self) -> None:
         """The URL-seen and the content-seen test."""
-        await warm(self.queries.source, self.queries.thread.ask, self.contents, self.seen)
+        await load_filters(self.queries.source, self.queries.thread.ask, self.contents, self.seen)
 
     async def load_originals(self) -> None:
         """The window of documents that near-duplicates are found by."""
-        await recall(self.queries.source, self.queries.thread.ask, self.near)
+        await load_originals(self.queries.source, self.queries.thread.ask, self.near)

@@ -20,7 +20,7 @@ from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_live, write_live
+from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_status_file, write_status_file
 from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
 from gossamer.seed.lists import Seed
@@ -77,7 +77,7 @@ async def session(
     crawl.store.on_failing = lambda error: _log_store(log, error)
     crawl.store.on_slow = lambda slow: _log_slow_store(log, slow, crawl.store.slow_after)
     crawl.engine.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
-    hooked = _hooked(crawl, named, log) if named else None
+    hooked = _start_hooks(crawl, named, log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.status))
     beating = asyncio.create_task(watch.heartbeat())
@@ -116,14 +116,14 @@ def _log_slow_store(log: EventLog, slow: bool, after: float) -> None:
         log.event("store.recovered")
 
 
-def _hooked(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> HookRunner:
+def _start_hooks(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> HookRunner:
     def failed(name: str, method: str, error: BaseException) -> None:
         log.event("hook.failed", hook=name, method=method, error=f"{type(error).__name__}: {error}")
 
     runner = HookRunner(hooks, crawl.engine.pump_soon, failed)
     crawl.engine.events.subscribe(runner)
     if runner.has_link_hooks:
-        crawl.admission.admits = runner.may_enter
+        crawl.admission.link_filter = runner.may_enter
     return runner
 
 
@@ -140,13 +140,13 @@ async def _tick(watch: "Watch", display: Display, log: EventLog, live: Path) -> 
             if ticks % 4 == 1 and (writing is None or writing.done()):
                 # In a thread, without waiting: the disk may be busy with commits.
                 status = Status(os.getpid(), snapshot)
-                writing = asyncio.create_task(asyncio.to_thread(write_live, live, status))
+                writing = asyncio.create_task(asyncio.to_thread(write_status_file, live, status))
             if ticks % 40 == 0:
                 _log_progress(log, snapshot)
     finally:
         if writing is not None:
             await asyncio.wait([writing], timeout=1.0)  # or it would be written after its removal
-        remove_live(live)
+        remove_status_file(live)
 
 
 def _log_progress(log: EventLog, snapshot: Snapshot) -> None:

@@ -46,12 +46,12 @@ async def _run(
             gc.set_threshold(50_000, 20, 50)
             interrupts = Interrupts(opened.crawl)
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, interrupts.received)
+                loop.add_signal_handler(number, interrupts.on_signal)
             if reread is not None:
                 loop.add_signal_handler(signal.SIGHUP, _change_rules, opened.crawl, reread, opened.log)
             running = asyncio.create_task(opened.crawl.engine.run())
             interrupts.running = running
-            leaving = asyncio.create_task(_leave_paused(opened.crawl, opened.log, config.frontier.max_hosts))
+            leaving = asyncio.create_task(_stop_when_all_paused(opened.crawl, opened.log, config.frontier.max_hosts))
             try:
                 await running
             except asyncio.CancelledError:
@@ -77,7 +77,7 @@ def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> 
         log.event("rules.changed")
 
 
-async def _leave_paused(crawl: Crawl, log: EventLog, max_hosts: int) -> None:
+async def _stop_when_all_paused(crawl: Crawl, log: EventLog, max_hosts: int) -> None:
     """End the crawl when only hosts are left that were paused through the service: without the service they cannot be
     resumed."""
     times = 0
@@ -105,14 +105,14 @@ class Interrupts:
         self.count = 0
         self.running: asyncio.Task[None] | None = None
 
-    def received(self) -> None:
+    def on_signal(self) -> None:
         self.count += 1
         if self.count == 1:
             self._crawl.engine.stop()
-            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._enough)
+            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._cancel)
         else:
-            self._enough()
+            self._cancel()
 
-    def _enough(self) -> None:
+    def _cancel(self) -> None:
         if self.running is not None and not self.running.done():
             self.running.cancel()

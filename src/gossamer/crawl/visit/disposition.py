@@ -31,7 +31,7 @@ class Disposition:
         self._chance = chance
         self._soft = soft or Soft404Detector()
 
-    def failed(
+    def on_failure(
         self,
         host_id: HostId,
         task: Task,
@@ -55,7 +55,7 @@ class Disposition:
             return task.tries + 1, None
         return task.tries, Seconds(max(0.0, host_verdict - now))
 
-    def bad_status(
+    def on_bad_status(
         self,
         host_id: HostId,
         task: Task,
@@ -65,7 +65,7 @@ class Disposition:
         now: Instant,
         host_verdict: FailureScope | Instant = FailureScope.OWN,
     ) -> Settlement:
-        """A response that is neither a document nor a redirect. `host_verdict` as in `failed`."""
+        """A response that is neither a document nor a redirect. `host_verdict` as in `on_failure`."""
         kind = status_class(response.status)
         if kind is StatusClass.RATE_LIMITED:
             # The URL is not to blame, so this costs no attempt; but a host that always answers 429 is given up.
@@ -93,13 +93,13 @@ class Disposition:
             delay = Seconds(max(delay, retry_after))
         return self._again_or_dead(host_id, task, tries, delay, "server_error", None, now, response)
 
-    def excluded(self, host_id: HostId, task: Task, reason: str, now: Instant, detail: str | None = None) -> Settlement:
+    def exclude(self, host_id: HostId, task: Task, reason: str, now: Instant, detail: str | None = None) -> Settlement:
         """A rule excludes the URL."""
         return Settlement(
             host_id, task.url_id, task.front, UrlState.EXCLUDED, now, task.tries, reason=reason, detail=detail
         )
 
-    def dead(
+    def give_up(
         self,
         host_id: HostId,
         task: Task,
@@ -123,7 +123,7 @@ class Disposition:
             unverified=response is not None and response.unverified,
         )
 
-    def redirected(
+    def on_redirect(
         self, host_id: HostId, task: Task, response: Response, target: str, now: Instant, reason: str | None = None
     ) -> Settlement:
         """A redirect. `reason`: why it is not followed, or that it is a soft 404."""

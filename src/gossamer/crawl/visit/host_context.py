@@ -75,7 +75,7 @@ class HostContexts(NullObserver):
             context.trouble is not None and context.trouble.silence in silent for context in self._hosts.values()
         )
 
-    def failing(self, least: int) -> int:
+    def count_failing(self, least: int) -> int:
         """The number of hosts with at least `least` failures in a row. Looks at every host."""
         return sum([each.trouble is not None and each.trouble.failures >= least for each in self._hosts.values()])
 
@@ -141,7 +141,7 @@ class HostHealth:
         self._chance = chance
         self._nothing_else_left = nothing_else_left
 
-    def failed(
+    def record_failure(
         self,
         context: HostContext,
         reason: str,

@@ -200,7 +200,7 @@ class RobotsFetcher:
             never = (
                 own and isinstance(outcome, Failed) and all(known.rules is None for known in context.robots.values())
             )
-            given_up = self._health.failed(
+            given_up = self._health.record_failure(
                 context, self._reason(outcome), now, unreached=True, asked=wait, unanswered=never
             )
             assert context.trouble is not None

@@ -111,7 +111,7 @@ class Visitor:
 
     def hosts_failing(self) -> int:
         """Hosts in memory whose breaker is open. Looks at every host."""
-        return self._host_contexts.failing(self._health.opens_after)
+        return self._host_contexts.count_failing(self._health.opens_after)
 
     @property
     def slowest(self) -> dict[str, float]:
@@ -129,7 +129,7 @@ class Visitor:
             self._exclude(visit, reason)
             return
         accounts = self._trap_accounts
-        if accounts is not None and (cut := accounts.verdict(visit)) is not None:
+        if accounts is not None and (cut := accounts.cut_for(visit)) is not None:
             self._exclude(visit, cut.reason, cut.detail)
             return
         if self._exclude_over_limit(visit):
@@ -143,7 +143,7 @@ class Visitor:
         if context.hops and (hop := context.hops.get(origin)) is not None and hop.host != host:
             reason = await self._robots_fetcher.fetch_redirected(visit, context, origin, hop)
             if reason is not None:
-                self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
+                self._settle(visit, self._disposition.give_up(host_id, task, reason, self._clock.now()))
             return
         route = await self._requester.route_to(host, visit.address)
         now = self._clock.now()
@@ -157,7 +157,7 @@ class Visitor:
             if answer is None or not is_current(answer, now):
                 reason = await self._robots_fetcher.fetch(visit, context, origin, route)
                 if reason is not None:
-                    self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
+                    self._settle(visit, self._disposition.give_up(host_id, task, reason, self._clock.now()))
             elif answer.closed:
                 # The rules are unknown until the next request for robots.txt: all URLs of the host wait.
                 self._frontier.delay(host_id, answer.expires_at)
@@ -222,7 +222,9 @@ class Visitor:
             host_verdict = self._judge(visit, context, outcome.failure.value, now, RETRY_RULES[outcome.failure])
             requester.finish(visit, context, route, outcome, now, crawl_delay, wait)
             self._settle(
-                visit, self._disposition.failed(visit.host_id, visit.task, outcome, now, host_verdict), requested=True
+                visit,
+                self._disposition.on_failure(visit.host_id, visit.task, outcome, now, host_verdict),
+                requested=True,
             )
             return
         kind = status_class(outcome.status)
@@ -238,7 +240,7 @@ class Visitor:
         context.rate_limited = context.rate_limited + 1 if kind is _RATE_LIMITED else 0
         if kind is _DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
             declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
-            unwanted = self._disposition.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
+            unwanted = self._disposition.exclude(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
             self._settle(visit, unwanted._replace(status=outcome.status, took=outcome.took), requested=True)
         elif kind is _DOCUMENT:
             if outcome.truncated is not _DISCONNECT or not self._retry_truncated(visit, outcome, now):
@@ -250,7 +252,7 @@ class Visitor:
             kept = self._planner.settle_not_modified(visit, outcome, now, self._limits.revisits)
             self._settle(visit, kept, counted=True, requested=True)
         else:
-            settlement = self._disposition.bad_status(
+            settlement = self._disposition.on_bad_status(
                 visit.host_id, visit.task, outcome, wait, context.rate_limited, now, host_verdict
             )
             self._settle(visit, settlement, requested=True)
@@ -258,7 +260,7 @@ class Visitor:
     def _retry_truncated(self, visit: Visit, response: Response, now: Instant) -> bool:
         """Whether a truncated body gets another attempt. After the last one, the part that arrived is kept."""
         cut = Failed(Failure.INCOMPLETE_BODY, f"{len(response.wire_body)} bytes", response.took, contacted=True)
-        settlement = self._disposition.failed(visit.host_id, visit.task, cut, now, FailureScope.OWN)
+        settlement = self._disposition.on_failure(visit.host_id, visit.task, cut, now, FailureScope.OWN)
         if settlement.state is _QUEUED:
             self._settle(visit, settlement, requested=True)
         return settlement.state is _QUEUED
@@ -268,11 +270,11 @@ class Visitor:
         if location is None:  # then its body is the document
             self._on_document(Document(visit, response, now, "redirect_no_location"))
             return
-        target = self._admission.redirect(visit.task, location)
+        target = self._admission.admit_redirect(visit.task, location)
         if isinstance(target, Refusal):
             reason = "redirect_bad_scheme" if target.reason == "bad_scheme" else target.reason
             self._counters.count(self._store.batch, "excluded:" + reason)
-            settlement = self._disposition.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
+            settlement = self._disposition.on_redirect(visit.host_id, visit.task, response, target.shown, now, reason)
             if reason == TOO_LONG:
                 settlement = settlement._replace(
                     redirect_to=abbreviated(target.shown), long_links=(long_link(location),)
@@ -281,13 +283,13 @@ class Visitor:
         elif target.url == visit.task.url or await self._came_from(visit, target):
             self._settle(
                 visit,
-                self._disposition.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url),
+                self._disposition.give_up(visit.host_id, visit.task, "redirect_loop", now, response, target.url),
                 requested=True,
             )
         elif visit.task.hops >= self._limits.max_redirects:
             self._settle(
                 visit,
-                self._disposition.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url),
+                self._disposition.give_up(visit.host_id, visit.task, "too_many_redirects", now, response, target.url),
                 requested=True,
             )
         else:
@@ -298,7 +300,7 @@ class Visitor:
                 batch.links.append(link)
             self._settle(
                 visit,
-                self._disposition.redirected(visit.host_id, visit.task, response, target.url, now),
+                self._disposition.on_redirect(visit.host_id, visit.task, response, target.url, now),
                 requested=True,
             )
 
@@ -319,7 +321,7 @@ class Visitor:
             return
         host_verdict = self._judge(visit, context, failed.failure.value, now, RETRY_RULES[failed.failure])
         self._frontier.finish(visit, None, now)
-        self._settle(visit, self._disposition.failed(visit.host_id, visit.task, failed, now, host_verdict))
+        self._settle(visit, self._disposition.on_failure(visit.host_id, visit.task, failed, now, host_verdict))
 
     def _judge(
         self, visit: Visit, context: HostContext, reason: str, now: Instant, rule: RetryRule
@@ -331,7 +333,7 @@ class Visitor:
         unreached = not rule.costs_try
         # A URL that fails repeatedly says more about itself than about its host.
         counts = unreached or visit.task.tries == 0 or self._health.is_open(context)
-        if counts and self._health.failed(context, reason, now, unreached=unreached):
+        if counts and self._health.record_failure(context, reason, now, unreached=unreached):
             return FailureScope.GIVEN_UP
         if context.trouble is None or not (unreached or self._health.is_open(context)):
             return FailureScope.OWN
@@ -341,9 +343,9 @@ class Visitor:
     def _give_up(self, visit: Visit, reason: str, now: Instant) -> None:
         """Settle a URL as dead because its host is given up."""
         self._frontier.finish(visit, None, now)
-        self._settle(visit, self._disposition.dead(visit.host_id, visit.task, reason, now))
+        self._settle(visit, self._disposition.give_up(visit.host_id, visit.task, reason, now))
 
     def _exclude(self, visit: Visit, reason: str, detail: str | None = None) -> None:
         now = self._clock.now()
         self._frontier.finish(visit, None, now)
-        self._settle(visit, self._disposition.excluded(visit.host_id, visit.task, reason, now, detail))
+        self._settle(visit, self._disposition.exclude(visit.host_id, visit.task, reason, now, detail))
