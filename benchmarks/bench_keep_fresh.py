@@ -12,7 +12,7 @@ from statistics import mean
 from benchmarks.crawling import scratch
 from benchmarks.keeping import KILL, SPEED, STOP, Kept, Rehearsal, changing_web, rehearse
 from gossamer.lab.simulate.recrawl_compare import optimum
-from gossamer.lab.simulate.recrawl_world import capped
+from gossamer.lab.simulate.recrawl_world import with_cap
 from gossamer.lab.simulate.time_travel import travel
 from gossamer.model.units import DAY
 from gossamer.recrawl.policies import RECRAWL_POLICIES
@@ -44,7 +44,7 @@ def compared_under_caps(runs: Sequence[Kept]) -> tuple[list[Row], bool]:
     """The same where hosts allow too little: also with one price for all hosts, and the optimum under the caps."""
 
     def simulated(kept: Kept, *, host_prices: bool) -> float:
-        world = capped(kept.world, kept.wish.cap)
+        world = with_cap(kept.world, kept.wish.cap)
         journey = travel(world, RECRAWL_POLICIES["optimal"](), kept.wish.budget, host_prices=host_prices)
         return 100 * kept.fresh(journey)[HALF]
 

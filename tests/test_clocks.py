@@ -1,4 +1,4 @@
-"""Clocks: what two who share one agree on, and how one runs that is fast only while its owner waits."""
+"""Clocks: processes that share one agree, and a fast clock is fast only while its owner waits."""
 
 import time
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_durations_stay_those_of_the_world(tmp_path: Path) -> None:
     assert clock.monotonic() - before < DAY / 2
 
 
-def test_a_fast_clock_stands_by_the_world_while_its_owner_works(tmp_path: Path) -> None:
+def test_a_fast_clock_runs_in_real_time_while_its_owner_works(tmp_path: Path) -> None:
     clock = FastClock(tmp_path / "clock", speed=1e6)
     before = clock.now()
 

@@ -16,7 +16,7 @@ import yaml  # type: ignore[import-untyped]
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gossamer.config.load import make_config, underscored
+from gossamer.config.load import make_config, with_underscores
 from gossamer.service.metric_table import METRICS, Metric
 from tests.debian import unpacked
 from tests.test_docs import options_of
@@ -111,7 +111,7 @@ def test_the_scrape_configuration_is_good(name: str) -> None:
 
 
 def test_the_configuration_for_the_container_can_be_used() -> None:
-    config = make_config(underscored(tomllib.loads((DEPLOY / "gossamer.toml").read_text(encoding="utf-8"))), {})
+    config = make_config(with_underscores(tomllib.loads((DEPLOY / "gossamer.toml").read_text(encoding="utf-8"))), {})
 
     targets = yaml.safe_load((DEPLOY / "prometheus-container.yml").read_text())["scrape_configs"][0]["static_configs"]
     assert targets[0]["targets"][0].split(":")[0] in config.service.names

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from gossamer.cli import COMMANDS
-from gossamer.config.load import Config, make_config, underscored
+from gossamer.config.load import Config, make_config, with_underscores
 from gossamer.config.sections import Section
 from gossamer.model.outcome import Failure
 from gossamer.model.states import TRANSITIONS, UrlState
@@ -116,7 +116,7 @@ def test_every_configuration_in_an_example_is_valid() -> None:
     assert blocks
 
     for block in blocks:
-        assert make_config(underscored(tomllib.loads(block)), {}) != Config()
+        assert make_config(with_underscores(tomllib.loads(block)), {}) != Config()
 
 
 # --- reasons and events ------------------------------------------------------------------------------------

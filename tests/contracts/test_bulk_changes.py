@@ -14,7 +14,7 @@ from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
 from gossamer.reports.records import Json
-from gossamer.store.table.bulk_changes import carry_out_at_rest
+from gossamer.store.table.bulk_changes import apply_changes
 from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement, sqlite_only
 
 REASONS = ("depth_limit", "depth_limit", "host_dropped")
@@ -94,7 +94,7 @@ def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, 
     )
     with closing(open_for_writing(copy)) as db:
         with transaction(db):
-            done = carry_out_at_rest(SqliteDatabase(db), orders(), store.ordering.standing, Instant(float(str(stamp))))
+            done = apply_changes(SqliteDatabase(db), orders(), store.ordering.standing, Instant(float(str(stamp))))
 
         assert done == 3
         for rows in (columns, counters, fronts):

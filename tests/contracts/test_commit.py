@@ -127,7 +127,7 @@ def test_a_database_that_somebody_else_holds_is_a_failure_of_the_store(tmp_path:
     with pytest.raises(StoreFailed, match="locked"):
         store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
     with pytest.raises(StoreFailed, match="locked"):
-        store.writer.ask_missing_again(store.now)
+        store.writer.requeue_missing(store.now)
 
     intruder.execute("ROLLBACK")
     intruder.close()

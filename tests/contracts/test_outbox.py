@@ -28,7 +28,7 @@ def commit(store: Store, **parts: object) -> Committed:
 
 
 def waiting(store: Store) -> list[str]:
-    return [str(o.url) for o in store.loader.outgoing(THEIRS, 0, 100)]
+    return [str(o.url) for o in store.loader.outbox_urls(THEIRS, 0, 100)]
 
 
 def test_what_belongs_to_another_part_is_put_out_once_and_kept_until_it_is_delivered(store: Store) -> None:
@@ -39,7 +39,7 @@ def test_what_belongs_to_another_part_is_put_out_once_and_kept_until_it_is_deliv
 
     again = commit(store, candidates=[candidate("b.test", 3), candidate("b.test", 4)])
     assert (again.new_urls, again.outboxed) == (0, 1)
-    lot = store.loader.outgoing(THEIRS, 0, 2)
+    lot = store.loader.outbox_urls(THEIRS, 0, 2)
     commit(store, delivered={THEIRS: lot[-1].id})
     assert waiting(store) == ["http://b.test/0/4"]
     assert commit(store, candidates=[candidate("b.test", 2)]).outboxed == 0
@@ -53,7 +53,7 @@ def test_the_same_url_twice_in_a_batch_is_put_out_once(store: Store) -> None:
 def test_it_goes_with_the_page_that_it_was_found_on(store: Store) -> None:
     commit(store, candidates=[candidate("aa.test", 1)])
     commit(store, candidates=[candidate("b.test", 2, found_on=1), candidate("b.test", 3)])
-    assert [o.page for o in store.loader.outgoing(THEIRS, 0, 9)] == ["http://aa.test/0/1", None]
+    assert [o.page for o in store.loader.outbox_urls(THEIRS, 0, 9)] == ["http://aa.test/0/1", None]
 
 
 def test_nothing_is_known_here_of_hosts_that_belong_elsewhere(store: Store) -> None:
@@ -77,12 +77,12 @@ def test_a_commit_that_fails_puts_nothing_out(store: Store) -> None:
 
 def test_numbers_are_never_given_again(store: Store) -> None:
     commit(store, candidates=[candidate("b.test", 2)])
-    (first,) = store.loader.outgoing(THEIRS, 0, 9)
+    (first,) = store.loader.outbox_urls(THEIRS, 0, 9)
     commit(store, delivered={THEIRS: first.id})
     commit(store, candidates=[candidate("b.test", 3)])
-    (second,) = store.loader.outgoing(THEIRS, first.id, 9)
+    (second,) = store.loader.outbox_urls(THEIRS, first.id, 9)
     assert second.id > first.id
-    assert store.loader.any_outgoing()
+    assert store.loader.has_outbox_urls()
 
 
 def test_what_comes_from_another_part_remembers_its_page(store: Store) -> None:
@@ -100,7 +100,7 @@ def test_a_part_that_owns_everything_puts_nothing_out(tables: AnyTables) -> None
     store = Store(tables, part=WorkerShare(0, 1))
     many = [candidate(host, number) for number, host in enumerate(["aa.test", "b.test", "ccc.test"], start=1)]
     assert commit(store, candidates=many).new_urls == 3
-    assert not store.loader.any_outgoing()
+    assert not store.loader.has_outbox_urls()
     store.close()
 
 
@@ -108,6 +108,6 @@ def test_ten_thousand_urls_are_divided_and_none_is_lost(store: Store) -> None:
     many = [candidate("aa.test" if n % 3 else "b.test", n) for n in range(1, 10_001)]
     done = commit(store, candidates=many)
     assert done.new_urls + done.outboxed == 10_000
-    out = store.loader.outgoing(THEIRS, 0, 10_000)
+    out = store.loader.outbox_urls(THEIRS, 0, 10_000)
     assert len(out) == done.outboxed == 3_333
     assert {Fingerprint(int(o.url.rsplit("/", 1)[1])) for o in out} == {n for n in range(1, 10_001) if n % 3 == 0}

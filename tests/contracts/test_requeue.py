@@ -184,12 +184,12 @@ def test_what_a_policy_wrote_down_is_forgotten_under_another_one_only(store: Sto
     stored_with_dates(store, [10.0])
     known = settlement(1, body=b"page 1")._replace(rate_shape=0.5, rate_span=7.0)
     facts = Metadata(SqliteDatabase(store.writer_db))
-    facts.plan_by("optimal")
+    facts.set_recrawl_policy("optimal")
     store.writer.commit(Batch(settlements=[known]), store.now)
 
     memories = []
     for policy in ("optimal", "fixed"):
-        facts.plan_by(policy)
+        facts.set_recrawl_policy(policy)
         memories.append(store.rows("SELECT memory_one, memory_two FROM urls"))
 
     assert memories == [[(0.5, 7.0)], [(None, None)]]
@@ -258,7 +258,7 @@ def test_what_is_put_off_keeps_its_place_in_the_table_and_is_not_queued(store: S
         later = {1: Postponement(Instant(START + 500.0), Seconds(500.0)), 2: Postponement(Instant(START + 400.0))}
         return later.get(page.url_id)
 
-    store.writer._when_due = when
+    store.writer._postpone = when
     order = RequeueOrder(store.now, 9, priced_hosts={HostId(1)}, max_backlog=5)
     committed = store.writer.commit(Batch(requeue=order), store.now)
 
@@ -279,7 +279,7 @@ def test_of_a_host_that_is_not_dear_it_is_asked_from_a_full_line_on(store: Store
         asked.append((page.url_id, before))
         return Postponement(Instant(now + before))
 
-    store.writer._when_due = when
+    store.writer._postpone = when
     order = RequeueOrder(store.now, 9, max_backlog=3, backlogs={HostId(1): 1})
     committed = store.writer.commit(Batch(requeue=order), store.now)
 

@@ -125,7 +125,7 @@ def test_the_date_of_a_visit_is_brought_forward_and_never_put_off(store: Store) 
         asked.append(page)
         return None if page.url_id == 1 else Instant(START + 99 * DAY)
 
-    store.writer._when_reported = when
+    store.writer._date_of_reported = when
     told = [hint(number, START + DAY)._replace(trusted=True) for number in (1, 2)]
 
     committed = store.writer.commit(Batch(hints=told), store.now)

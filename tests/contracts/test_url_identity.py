@@ -42,7 +42,7 @@ def test_missing_urls_whose_date_has_come_are_queued_with_the_tries_they_had(sto
     missing(store, 2, store.now + 99)
     store.clock.advance(Seconds(20.0))
 
-    assert store.writer.ask_missing_again(store.now) == 1
+    assert store.writer.requeue_missing(store.now) == 1
 
     assert store.rows("SELECT id, state, tries FROM urls ORDER BY id") == [
         (1, UrlState.QUEUED, 1),
@@ -59,4 +59,4 @@ def test_nothing_is_queued_when_nothing_is_due(store: Store) -> None:
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
     missing(store, 1, store.now + 10)
 
-    assert store.writer.ask_missing_again(store.now) == 0
+    assert store.writer.requeue_missing(store.now) == 0

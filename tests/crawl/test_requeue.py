@@ -315,7 +315,7 @@ def queued_by_host(store: Store) -> dict[int, int]:
 
 def scene_of(store: Store, settings: RecrawlSection, policy: str) -> Scene:
     scene = Scene(store, settings, policy=policy)
-    store.writer._when_due = scene.requeue.planner.dates.postpone
+    store.writer._postpone = scene.requeue.planner.dates.postpone
     return scene
 
 
@@ -397,7 +397,7 @@ def test_when_the_price_has_fallen_far_everything_is_replanned(store: Store) -> 
     with_hosts(store, [[100 * DAY] * (LOOK_AHEAD + 100)])
     scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=5000.0), "optimal")
     plans = scene.requeue.planner
-    store.writer._plan_anew = plans.dates.replan
+    store.writer._replan = plans.dates.replan
     for _ in range(LOOK_AHEAD + 100):
         plans.price.on_planned(None, 20.0)
     scene.step()

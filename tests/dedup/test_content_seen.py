@@ -1,4 +1,4 @@
-"""The content-seen test: known, surely new, or a question to the store."""
+"""The content-seen test: known, surely new, or a query of the store."""
 
 import pytest
 from hypothesis import given

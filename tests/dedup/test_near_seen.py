@@ -1,4 +1,4 @@
-"""The near-duplicate test: what is within the distance of one of the latest originals is found, and nothing else."""
+"""The near-duplicate test finds what is within the distance of a recent original, and nothing else."""
 
 import random
 from itertools import islice

@@ -149,13 +149,13 @@ def test_an_explanation_names_the_value_that_decided() -> None:
     explained = dict(rules.explain_entry(Url("http://a.bad.nz/x/y.pdf"), HostKey("a.bad.nz"), 2))
 
     assert explained == {
-        "depth": "passes (2 hops, at most 20)",
+        "depth": "passes (2, at most 20)",
         "scheme": "passes (http)",
         "length": "passes (23 bytes, at most 2083)",
         "excluded domains": "excluded_domain (bad.nz)",
         "scope": "passes (domain:nz)",
-        "shape": "passes (2 segments, 0 parameters)",
-        "repeats": "passes (nothing too often)",
+        "shape": "passes (segments: 2, parameters: 0)",
+        "repeats": "passes (none)",
         "extension": "passes (pdf)",
         "patterns": "pattern (excluded by */x/*)",
     }

@@ -4,7 +4,7 @@ import pytest
 
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, parse_canonical
 from gossamer.filter.links import LinkResolver
-from gossamer.filter.query_rules import CanonicalRules, minimised
+from gossamer.filter.query_rules import CanonicalRules, minimise_url
 from gossamer.filter.rules import EntryRules
 from gossamer.model.units import HostKey, Url
 
@@ -84,8 +84,8 @@ def test_the_links_of_a_directory_are_read_against_it() -> None:
 
 
 def test_what_lies_on_an_ftp_server_is_not_what_the_web_server_has() -> None:
-    assert minimised(Url("ftp://www.h.test/a/")) == "ftp://www.h.test/a/"
-    assert minimised(Url("http://www.h.test/a/")) == minimised(Url("https://h.test/a")) == "h.test/a"
+    assert minimise_url(Url("ftp://www.h.test/a/")) == "ftp://www.h.test/a/"
+    assert minimise_url(Url("http://www.h.test/a/")) == minimise_url(Url("https://h.test/a")) == "h.test/a"
 
 
 def test_a_scheme_that_was_switched_off_keeps_queued_urls_out() -> None:

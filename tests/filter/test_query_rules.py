@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.filter.links import with_encoded_query
-from gossamer.filter.query_rules import CanonicalRules, minimised
+from gossamer.filter.query_rules import CanonicalRules, minimise_url
 from gossamer.model.units import Url
 
 
@@ -94,7 +94,7 @@ def test_sorting_keeps_the_order_of_values_of_one_name() -> None:
     ],
 )
 def test_the_minimised_form_has_no_scheme_no_www_and_no_final_slash(url: str, expected: str) -> None:
-    assert minimised(Url(url)) == expected
+    assert minimise_url(Url(url)) == expected
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_hosts_on_one_address_take_turns() -> None:
     assert [sorted(served[at : at + 5]) for at in range(0, 20, 5)] == [[1, 2, 3, 4, 5]] * 4
 
 
-def test_a_host_with_a_longer_rest_of_its_own_does_not_hold_up_the_line() -> None:
+def test_a_host_with_a_longer_rest_of_its_own_does_not_block_its_address() -> None:
     world = sharing(3)
     world.take_turn()
     world.take_turn()

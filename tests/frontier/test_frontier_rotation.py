@@ -1,4 +1,4 @@
-"""More hosts than back queues: who keeps one, who makes room?"""
+"""More hosts than back queues: which keep one, and which yield it?"""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_a_host_gives_its_back_queue_up_after_its_quantum_when_others_wait() -> 
     assert len(runs) == 6
 
 
-def test_nobody_is_starved_when_commits_are_slower_than_visits() -> None:
+def test_no_host_starves_when_commits_are_slower_than_visits() -> None:
     """Outcomes are always on their way into the store, so the host is never found without one."""
     world = crowd(2, 40, FrontierLimits(max_hosts=1, quantum=3), PolitenessPolicy(min_delay=Seconds(0.0)))
     served: list[HostId] = []
@@ -72,7 +72,7 @@ def test_nobody_is_starved_when_commits_are_slower_than_visits() -> None:
     assert set(served[:20]) == {1, 2}
 
 
-def test_a_host_keeps_its_back_queue_beyond_its_quantum_when_nobody_waits() -> None:
+def test_a_host_keeps_its_back_queue_beyond_its_quantum_when_no_other_host_waits() -> None:
     world = crowd(1, 30, FrontierLimits(max_hosts=1, quantum=5))
 
     serve(world, 29)
@@ -152,7 +152,7 @@ def test_the_frontier_holds_no_more_hosts_and_urls_than_its_limits_allow() -> No
         assert shown.urls <= 5 * 3 * 70
 
 
-def test_a_frontier_told_to_look_again_finds_what_it_was_not_told_of() -> None:
+def test_a_rewound_frontier_finds_urls_that_were_not_reported() -> None:
     world = crowd(1, 1, FrontierLimits())
     world.run_dry()
     world.discover(9, 2)

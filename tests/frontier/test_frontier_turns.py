@@ -1,4 +1,4 @@
-"""Turns: who goes, when, and what the frontier answers when nobody may."""
+"""Turns: which host is visited, when, and what the frontier returns when none may be."""
 
 import pytest
 

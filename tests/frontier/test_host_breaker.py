@@ -1,4 +1,4 @@
-"""When is a host in trouble, and how long is it left alone?"""
+"""When is a host failing, and how long is it left alone?"""
 
 import random
 
@@ -127,7 +127,7 @@ def asked_until_in_vain(takes: float, *, answers_badly_at: int = 0) -> tuple[flo
 
 
 @pytest.mark.parametrize("takes", [0.01, 10.0, 20.0, 30.0])
-def test_a_host_that_never_answers_is_waited_for_in_vain_after_about_a_minute(takes: float) -> None:
+def test_waiting_for_a_host_that_never_answers_stops_after_about_a_minute(takes: float) -> None:
     after, asked = asked_until_in_vain(takes)
 
     assert 50.0 <= after <= 70.0 + 3 * takes

@@ -1,4 +1,4 @@
-"""The weighted score of `mercator`: the fast path against the signals, its parts, and what it refuses."""
+"""The weighted score of `mercator`: the fast path against the signals, its parts, and invalid settings."""
 
 import math
 import random

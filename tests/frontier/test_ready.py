@@ -1,4 +1,4 @@
-"""Who of the ready hosts is served next?"""
+"""Which of the ready hosts is served next?"""
 
 from gossamer.frontier.back_queue import HostQueue, HostState
 from gossamer.frontier.ready import ReadyClasses

@@ -1,4 +1,4 @@
-"""What after a failure?"""
+"""What happens after a failure?"""
 
 import random
 

@@ -23,7 +23,7 @@ def test_the_shares_are_exact_over_a_hundred_thousand_draws(load: Load, shares: 
 
 
 @pytest.mark.parametrize("load", list(Load))
-def test_the_shares_are_right_to_within_a_draw_at_every_moment(load: Load) -> None:
+def test_the_shares_are_right_to_within_one_draw_at_all_times(load: Load) -> None:
     ratios = SelectorRatios()
     selector = Selector(ratios)
     selector.set_load(load)

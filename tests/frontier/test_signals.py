@@ -1,4 +1,4 @@
-"""The signals one by one: their range, what moves them which way, and where nothing is known."""
+"""The signals one by one: their range, their direction, and None for unknown."""
 
 import math
 
@@ -58,7 +58,7 @@ def test_importance_is_0_at_birth_and_1_at_sixteen_times_that() -> None:
 
 
 @given(received=st.integers(1, 15 * BIRTH_CREDIT))
-def test_importance_is_close_to_the_logarithm_that_it_stands_for(received: int) -> None:
+def test_importance_is_close_to_the_logarithm_that_it_approximates(received: int) -> None:
     exact = math.log2(1 + 64 * received / BIRTH_CREDIT) / signals.CREDIT_DOUBLINGS
 
     assert signals.importance(BIRTH_CREDIT + received) == pytest.approx(exact, abs=0.01)
@@ -107,7 +107,7 @@ def test_slashes_in_a_query_are_no_levels() -> None:
         ("http://pdf", ARTICLE),
     ],
 )
-def test_the_type_of_a_page_is_told_by_its_url(url: str, expected: float) -> None:
+def test_the_type_of_a_page_is_derived_from_its_url(url: str, expected: float) -> None:
     assert signals.page_type(Url(url)) == expected
 
 

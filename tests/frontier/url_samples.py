@@ -1,4 +1,4 @@
-"""Facts of URLs of all kinds, for property tests of what is made of them."""
+"""Facts about URLs of all kinds, for property tests."""
 
 import string
 

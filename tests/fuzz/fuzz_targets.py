@@ -327,7 +327,7 @@ def check_ftp_replies(data: bytes) -> None:
         except BadReply:
             break
         if reply is not None:
-            assert 100 <= reply.code < 600 and reply.shown.isascii() and reply.shown.isprintable()
+            assert 100 <= reply.code < 600 and reply.printable.isascii() and reply.printable.isprintable()
             for port in (extended_port(reply), passive_port(reply)):
                 assert port is None or 1024 <= port < 65536
             assert status_of_refusal(reply) in (403, 404, 501, 503)

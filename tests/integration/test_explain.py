@@ -275,7 +275,7 @@ def test_a_queued_page_that_the_rules_forbid_by_now_says_so(stopped: Explained) 
     story = ask(stopped, f"{stopped.base}/p15", "--max-depth", "0")
 
     assert refusals(story) == [("depth", "depth_limit")]
-    assert why(story).startswith("it will be excluded when it is visited: depth_limit (1 hops, at most 0)")
+    assert why(story).startswith("it will be excluded when it is visited: depth_limit (1, at most 0)")
 
 
 def test_a_queued_page_of_a_domain_that_has_had_its_share_says_so(stopped: Explained) -> None:

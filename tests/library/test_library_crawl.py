@@ -122,16 +122,16 @@ class Slow(Hook):
     """Notes how many pages of the crawl were stored while it was busy with its first."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.calls: list[str] = []
 
     def on_outcome(self, outcome: Outcome) -> None:
-        self.told.append(outcome.state.word)
+        self.calls.append(outcome.state.word)
 
     def on_page(self, page: Page) -> None:
         raise RuntimeError(f"cannot use {page.title}")
 
     def close(self) -> None:
-        self.told.append("closed")
+        self.calls.append("closed")
 
 
 def test_a_hook_that_raises_is_logged_and_hears_on(server: SmallServer, tmp_path: Path) -> None:
@@ -139,13 +139,13 @@ def test_a_hook_that_raises_is_logged_and_hears_on(server: SmallServer, tmp_path
     found = list(crawl_pages(server.base + "/", hooks=[hook], **local(tmp_path)))
 
     assert len(found) == 4
-    assert sorted(hook.told) == ["closed", "missing", "stored", "stored", "stored", "stored"]
-    assert hook.told[-1] == "closed"
+    assert sorted(hook.calls) == ["closed", "missing", "stored", "stored", "stored", "stored"]
+    assert hook.calls[-1] == "closed"
     log = (tmp_path / "crawl" / "crawl.log").read_text()
     assert log.count('"hook.failed"') == 4 and "cannot use second" in log
 
 
-def test_whoever_takes_pages_slowly_slows_the_crawl_down(tmp_path: Path) -> None:
+def test_a_slow_consumer_slows_the_crawl_down(tmp_path: Path) -> None:
     """3,000 pages on one server, of which one is taken: the crawl stops fetching near the bound and a commit more."""
     many = {"/": linking(*(f"/{n}" for n in range(3000)))}
 

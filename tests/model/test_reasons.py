@@ -1,4 +1,4 @@
-"""Reasons in words: one table, which the operator's page repeats."""
+"""Meanings of reasons: one table, which the operating manual repeats."""
 
 from gossamer.model.states import MEANINGS, meaning_of
 from tests.test_docs import OPERATING, rows, unquoted
@@ -10,5 +10,5 @@ def test_the_operators_page_says_of_every_reason_what_we_say() -> None:
     assert page == dict(MEANINGS)
 
 
-def test_a_reason_that_nobody_has_put_in_words_is_told_as_it_is() -> None:
+def test_a_reason_without_a_meaning_is_returned_unchanged() -> None:
     assert meaning_of("of_a_plugin") == "of_a_plugin"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.crawl import files_of
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.model.units import Instant
 from gossamer.observe import formatting
 from gossamer.observe.report import print_report, report_sections
@@ -19,7 +20,7 @@ PROMISED = {
 
 def report(snapshot: Snapshot, directory: Path) -> str:
     stream = io.StringIO()
-    print_report(snapshot, directory, stream, files_of(directory))
+    print_report(snapshot, directory, stream, files_of(CrawlLocation(directory)))
     return stream.getvalue()
 
 
@@ -27,7 +28,7 @@ def test_the_contract_has_every_promised_key() -> None:
     assert to_contract(Snapshot(at=Instant(0.0))).keys() >= PROMISED
 
 
-def test_the_contract_is_json_with_the_snapshots_figures() -> None:
+def test_the_contract_is_json_with_the_values_of_the_snapshot() -> None:
     snapshot = busy_snapshot(20.0, finished=True, selector_shares=(61.0, 29.0, 10.004), load="high")
 
     found = json.loads(json.dumps(to_contract(snapshot)))
@@ -76,7 +77,9 @@ def test_the_report_of_an_unfinished_crawl_says_how_to_resume_it(tmp_path: Path)
 def test_the_headline_says_why_the_crawl_ended(
     snapshot: Snapshot, max_pages: int | None, headline: str, tmp_path: Path
 ) -> None:
-    assert report_sections(snapshot, tmp_path, files_of(tmp_path), max_pages=max_pages)[0].title == headline
+    assert (
+        report_sections(snapshot, tmp_path, files_of(CrawlLocation(tmp_path)), max_pages=max_pages)[0].title == headline
+    )
 
 
 def test_single_things_are_in_the_singular(tmp_path: Path) -> None:
@@ -93,7 +96,7 @@ def test_dead_letters_are_pointed_out_only_where_there_are_any(tmp_path: Path) -
 
 def test_the_report_names_the_files(tmp_path: Path) -> None:
     (tmp_path / "warc").mkdir()
-    (tmp_path / "warc" / "a.warc.gz").write_bytes(b"x" * 1500)
+    (tmp_path / "warc" / "gossamer-20240501120000-00001.warc.gz").write_bytes(b"x" * 1500)
     (tmp_path / "crawl.db").touch()
 
     text = report(busy_snapshot(), tmp_path)
@@ -111,7 +114,7 @@ def test_politeness_violations_are_reported(tmp_path: Path) -> None:
     assert "please report it" in report(busy_snapshot(politeness_violations=3), tmp_path)
 
 
-def test_plain_text_has_no_escapes_and_aligned_figures(tmp_path: Path) -> None:
+def test_plain_text_has_no_escapes_and_aligned_numbers(tmp_path: Path) -> None:
     text = report(busy_snapshot(), tmp_path)
 
     assert "\x1b" not in text
@@ -129,7 +132,7 @@ def test_a_terminal_gets_the_same_words_in_colour(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("NO_COLOR", raising=False)
     stream = Terminal()
 
-    print_report(busy_snapshot(), tmp_path, stream, files_of(tmp_path))
+    print_report(busy_snapshot(), tmp_path, stream, files_of(CrawlLocation(tmp_path)))
 
     assert "\x1b[" in stream.getvalue()
     for word in ("pages stored", "connection_lost", "politeness", "gossamer pages"):
@@ -140,7 +143,7 @@ def test_a_terminal_gets_the_same_words_in_colour(tmp_path: Path, monkeypatch: p
     ("number", "shown"),
     [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (999_600, "1.00 MB"), (12_345_678, "12.3 MB"), (5e14, "500 TB")],
 )
-def test_sizes_have_three_figures(number: float, shown: str) -> None:
+def test_sizes_have_three_digits(number: float, shown: str) -> None:
     assert formatting.size(number) == shown
 
 

@@ -158,7 +158,7 @@ def test_one_large_flush_rotates_too(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_full_disk_is_counted_and_told_once_writing_works_again(tmp_path: Path) -> None:
+def test_events_lost_on_a_full_disk_are_counted_and_logged_when_writing_works_again(tmp_path: Path) -> None:
     class Full:
         def write(self, data: bytes) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")

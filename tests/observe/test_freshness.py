@@ -9,9 +9,9 @@ from gossamer.observe.display import plain_line
 from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates, freshness_object
 from gossamer.observe.snapshot import Rates, Snapshot, to_contract
 from tests.observe.snapshots import busy_snapshot
-from tests.observe.test_live_display import picture
+from tests.observe.test_live_display import view
 
-FIGURES = FreshnessMetrics(
+METRICS = FreshnessMetrics(
     fresh=0.877,
     price=2.31,
     scheduled=12_000,
@@ -26,36 +26,36 @@ FIGURES = FreshnessMetrics(
 
 def refreshing(**changes: Any) -> Snapshot:
     counts: dict[str, Any] = {"refreshed": 500, "not_modified": 300, "unchanged": 110, "changed": 90, "reported": 12}
-    return busy_snapshot(**{**counts, "freshness": FIGURES, **changes})
+    return busy_snapshot(**{**counts, "freshness": METRICS, **changes})
 
 
 def test_budget_and_shares_are_those_of_late() -> None:
-    assert FIGURES.budget_used == pytest.approx(0.81)
-    assert FIGURES.refresh_share == pytest.approx(0.81)
+    assert METRICS.budget_used == pytest.approx(0.81)
+    assert METRICS.refresh_share == pytest.approx(0.81)
     assert FreshnessMetrics(refreshes=5.0).budget_used is None
     assert FreshnessMetrics().refresh_share is None
 
 
 def test_the_object_has_a_name_for_every_figure_and_null_for_what_is_unknown() -> None:
-    told = freshness_object(FIGURES)
+    found = freshness_object(METRICS)
 
-    assert told["freshness"] == 0.877
-    assert (told["budget"], told["budget_used"], told["refresh_share"]) == (1_000.0, 0.81, 0.81)
-    assert (told["refreshes_a_day"], told["discoveries_a_day"]) == (810.0, 190.0)
-    assert (told["overdue"], told["waiting"], told["scheduled"], told["visits_a_day"]) == (7, 30, 12_000, 857.1)
+    assert found["freshness"] == 0.877
+    assert (found["budget"], found["budget_used"], found["refresh_share"]) == (1_000.0, 0.81, 0.81)
+    assert (found["refreshes_a_day"], found["discoveries_a_day"]) == (810.0, 190.0)
+    assert (found["overdue"], found["waiting"], found["scheduled"], found["visits_a_day"]) == (7, 30, 12_000, 857.1)
     unknown = freshness_object(FreshnessMetrics())
     assert [unknown[name] for name in ("freshness", "price", "budget", "budget_used", "refresh_share")] == [None] * 5
 
 
 def test_the_words_say_what_is_used_of_a_budget_and_without_one_what_is_needed() -> None:
-    assert format_budget(FIGURES) == "81 % of a budget of 1,000/day"
+    assert format_budget(METRICS) == "81 % of a budget of 1,000/day"
     assert format_budget(FreshnessMetrics(demand=0.5)) == "0.5 visits/day needed"
-    assert format_rates(FIGURES) == "810 refreshes and 190 discoveries per day"
+    assert format_rates(METRICS) == "810 refreshes and 190 discoveries per day"
 
 
 @pytest.mark.parametrize(("width", "height"), [(79, 40), (119, 50), (60, 50)])
 def test_a_recrawl_is_shown(width: int, height: int) -> None:
-    text = "\n".join(picture(refreshing(), width, height))
+    text = "\n".join(view(refreshing(), width, height))
 
     assert "Recrawled  500" in text
     assert "Estimated freshness  87.7 % of pages" in text
@@ -64,19 +64,19 @@ def test_a_recrawl_is_shown(width: int, height: int) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(79, 23), (119, 39), (200, 60), (60, 20), (40, 10), (20, 5), (1, 1)])
-def test_the_picture_with_it_never_exceeds_the_terminal(width: int, height: int) -> None:
-    lines = picture(refreshing(), width, height)
+def test_the_view_of_a_recrawl_never_exceeds_the_terminal(width: int, height: int) -> None:
+    lines = view(refreshing(), width, height)
 
     assert len(lines) <= height
     assert max(map(len, lines)) <= max(width, 20)
 
 
 def test_a_crawl_without_recrawls_shows_nothing_of_it() -> None:
-    assert "Recrawled" not in "\n".join(picture(busy_snapshot(), 119, 50))
+    assert "Recrawled" not in "\n".join(view(busy_snapshot(), 119, 50))
 
 
 def test_a_line_and_the_report_have_it_too() -> None:
     assert "recrawled 500 (88 % fresh)" in plain_line(refreshing(), Rates())
     assert "recrawled 500  " in plain_line(refreshing(freshness=FreshnessMetrics()), Rates())
-    told = json.loads(json.dumps(to_contract(refreshing())))
-    assert (told["reported"], told["recrawl"]["freshness"]) == (12, 0.877)
+    found = json.loads(json.dumps(to_contract(refreshing())))
+    assert (found["reported"], found["recrawl"]["freshness"]) == (12, 0.877)

@@ -15,7 +15,7 @@ from tests.observe.snapshots import busy_snapshot
 SHARES = Shares((60, 30, 10), (80, 15, 5))
 
 
-def picture(snapshot: Snapshot, width: int = 79, height: int = 23) -> list[str]:
+def view(snapshot: Snapshot, width: int = 79, height: int = 23) -> list[str]:
     rates = Rates()
     for second in range(int(snapshot.elapsed)):
         rates.note(busy_snapshot(float(second)))
@@ -24,16 +24,16 @@ def picture(snapshot: Snapshot, width: int = 79, height: int = 23) -> list[str]:
 
 
 @pytest.mark.parametrize(("width", "height"), [(79, 23), (119, 39), (200, 60), (60, 20), (40, 10), (20, 5), (1, 1)])
-def test_the_picture_never_exceeds_the_terminal(width: int, height: int) -> None:
-    lines = picture(busy_snapshot(), width, height)
+def test_the_view_never_exceeds_the_terminal(width: int, height: int) -> None:
+    lines = view(busy_snapshot(), width, height)
 
     assert len(lines) <= height
     assert max(map(len, lines)) <= max(width, 20)
 
 
 @pytest.mark.parametrize(("width", "height"), [(79, 23), (119, 39)])
-def test_the_picture_holds_the_figures_that_matter(width: int, height: int) -> None:
-    text = "\n".join(picture(busy_snapshot(), width, height))
+def test_the_view_has_the_important_numbers(width: int, height: int) -> None:
+    text = "\n".join(view(busy_snapshot(), width, height))
 
     for figure in (
         *("20,345", "400/s now", "400/s mean", "0:00:20", "216 MB", "10.8 MB/s", "71,432 of 93,021"),
@@ -45,13 +45,13 @@ def test_the_picture_holds_the_figures_that_matter(width: int, height: int) -> N
 
 
 def test_reasons_without_a_row_of_their_own_are_summed_up() -> None:
-    lines = picture(busy_snapshot())
+    lines = view(busy_snapshot())
 
     assert any(re.match(r"3 others +12 ", line) for line in lines)
 
 
-def test_the_columns_stay_where_they_are_while_figures_grow() -> None:
-    early, late = picture(busy_snapshot(5.0)), picture(busy_snapshot(8_600.0, queued=123_456_789))
+def test_the_columns_keep_their_positions_while_numbers_grow() -> None:
+    early, late = view(busy_snapshot(5.0)), view(busy_snapshot(8_600.0, queued=123_456_789))
 
     assert [line.find("Hosts") for line in early if "Hosts" in line] == [
         line.find("Hosts") for line in late if "Hosts" in line
@@ -59,14 +59,14 @@ def test_the_columns_stay_where_they_are_while_figures_grow() -> None:
 
 
 def test_under_load_the_targets_are_those_of_high_load() -> None:
-    text = "\n".join(picture(busy_snapshot(load="high")))
+    text = "\n".join(view(busy_snapshot(load="high")))
 
     assert "61 % of 80 %" in text
     assert "high load" in text
 
 
 def test_an_ordering_with_one_class_has_no_targets() -> None:
-    text = "\n".join(picture(busy_snapshot(urls_by_front=(77,), drawn=(5,))))
+    text = "\n".join(view(busy_snapshot(urls_by_front=(77,), drawn=(5,))))
 
     assert re.search(r"class 0 +77 loaded +100 %(?! of)", text)
 
@@ -74,17 +74,17 @@ def test_an_ordering_with_one_class_has_no_targets() -> None:
 def test_a_crawl_that_waits_says_for_what() -> None:
     idle = busy_snapshot(20.0, waiting_for="12 hosts until 14:03:07", in_flight=0, run_pages=0)
 
-    assert "waiting for 12 hosts until 14:03:07" in "\n".join(picture(idle))
+    assert "waiting for 12 hosts until 14:03:07" in "\n".join(view(idle))
 
 
 def test_violated_politeness_cannot_be_overlooked() -> None:
-    assert "2 politeness violations" in "\n".join(picture(busy_snapshot(politeness_violations=2)))
+    assert "2 politeness violations" in "\n".join(view(busy_snapshot(politeness_violations=2)))
 
 
 def test_text_from_the_web_cannot_move_the_cursor() -> None:
     snapshot = busy_snapshot(errors={"\x1b[2Jevil": 99}, slowest=(("a\x9b\r\nb.test", 1.0),))
 
-    text = "".join(picture(snapshot))
+    text = "".join(view(snapshot))
 
     assert text.isprintable()
     assert "\\x1b[2Jevil" in text
@@ -204,7 +204,7 @@ def test_a_terminal_that_goes_away_does_not_stop_the_crawl(make: Callable[[], Di
 
 
 @pytest.mark.parametrize(("term", "kind"), [("xterm", LiveDisplay), ("dumb", PlainLines)])
-def test_a_terminal_gets_the_picture_unless_it_is_dumb(
+def test_a_terminal_gets_the_live_view_unless_it_is_dumb(
     term: str, kind: type[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", term)

@@ -1,4 +1,4 @@
-"""No line is lost or torn, whoever writes, however often files are rotated, and whatever a disk takes."""
+"""No line is lost or torn, with several writers, frequent rotation and partial writes."""
 
 import json
 import random

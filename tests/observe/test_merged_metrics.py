@@ -20,13 +20,13 @@ def test_what_is_not_known_of_one_worker_is_not_known_of_the_crawl() -> None:
     assert found.in_flight is None
 
 
-def test_a_count_that_one_worker_gave_up_is_told_as_such() -> None:
+def test_a_merged_count_is_limited_if_one_of_its_parts_is() -> None:
     found = merge_waits([Waits(recrawls=100, urls_counted_to=100), Waits(recrawls=5, urls_counted_to=100)])
 
     assert or_more(found.recrawls, found.urls_counted_to) == "105 or more"
 
 
-def test_a_fault_of_one_worker_is_told() -> None:
+def test_a_failure_of_one_worker_is_kept() -> None:
     found = merge_waits([Waits(), Waits(dns_failing=True)])
 
     assert (found.dns_failing, found.store_failing) == (True, False)
@@ -54,7 +54,7 @@ def test_prices_before_the_first_page_are_a_plain_mean() -> None:
     assert (found.fresh, found.price) == (None, 3.0)
 
 
-def test_problems_are_told_with_the_name_of_their_worker() -> None:
+def test_problems_name_their_worker() -> None:
     sound, broken = Findings(urls=3, files=1), Findings(urls=4, files=2)
     broken.add(Problem(Kind.FILE_MISSING, "a.warc.gz", "a.warc.gz"))
 

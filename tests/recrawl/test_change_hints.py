@@ -1,4 +1,4 @@
-"""What sitemaps, feeds and servers say of changes: used where it has proved true, and only there."""
+"""Hints of sitemaps, feeds and servers about changes are used only where they have proved right."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When a URL whose date has come is due in fact: at the price of its host, and when there is room in line."""
+"""When a due URL is really visited: at the price of its host, and when its backlog has a free slot."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def dear(wishes: RecrawlSection | None = None, times: float = 30.0) -> RecrawlPl
     return plans
 
 
-def test_a_page_is_put_off_until_its_visit_is_worth_the_price_of_its_host() -> None:
+def test_a_page_is_postponed_until_its_visit_is_worth_the_price_of_its_host() -> None:
     plans = dear()
     later = plans.dates.postpone(due(), 0, NOW)
 
@@ -60,13 +60,13 @@ def test_a_page_that_is_worth_the_price_of_its_host_is_queued() -> None:
         {"url": Url("http://a.test/news")},  # the rule below
     ],
 )
-def test_what_no_price_decides_is_not_put_off_for_it(what: dict[str, object]) -> None:
+def test_pages_not_planned_by_price_are_not_postponed(what: dict[str, object]) -> None:
     rule = RecrawlRuleSection(pattern="*/news", interval=60.0)
 
     assert dear(RecrawlSection(rules=(rule,))).dates.postpone(due(**what), 0, NOW) is None
 
 
-def test_a_page_that_a_trusted_list_reports_is_not_put_off() -> None:
+def test_a_page_reported_by_a_trusted_list_is_not_postponed() -> None:
     plans = dear()
     plans._hosts[A] = HostChangeHistory(trust=REPORTING)
 
@@ -83,7 +83,7 @@ def test_what_finds_a_full_line_comes_later_as_it_was_planned() -> None:
     assert (later.until > NOW, later.planned_gap) == (True, None)
 
 
-def test_what_is_put_off_asks_for_fewer_visits() -> None:
+def test_postponed_pages_lower_the_demand() -> None:
     plans = recrawling()
     plans.price.on_planned(None, 2.0)
 
@@ -113,7 +113,7 @@ def test_of_a_host_that_is_not_in_memory_its_row_says_whether_its_reports_are_be
     assert recrawling().trusts_reports_of(HOST) is None
 
 
-def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_is_known_of_it() -> None:
+def test_a_late_visit_to_a_priced_host_is_planned_at_its_price_which_is_stored() -> None:
     cheap, plans = recrawling(), dear()
     before = past(rate_shape=2.0, rate_span=40.0)
     usual = cheap.plan(visit(before), PAGE, NOW, "text/html", changed=False)
@@ -126,7 +126,7 @@ def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_
     assert HostChangeHistory.from_text(batch.change_histories[A]).price == plans.backlogs.prices.price_for(A, 0.0) > 0
 
 
-def test_a_first_visit_to_a_dear_host_is_planned_at_its_price() -> None:
+def test_a_first_visit_to_a_priced_host_is_planned_at_its_price() -> None:
     first = dear().plan_document(visit(), answer(), NOW, "text/html", b"x" * 20, None)
 
     assert first.gap is not None
@@ -142,7 +142,7 @@ def test_a_host_that_has_a_price_of_its_own_on_record_goes_on_with_it() -> None:
     assert plans.backlogs.prices.price_for(A, plans.price.price) == 3 * plans.price.price
 
 
-def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> None:
+def test_a_visit_after_failed_tries_does_not_count_as_late() -> None:
     late = past(at=Instant(NOW - 40 * DAY))
     tried = visit(late)
     tried = tried._replace(task=tried.task._replace(tries=1))
@@ -156,7 +156,7 @@ def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> Non
     assert prices == [1, 0]
 
 
-def test_a_page_that_was_planned_when_visits_were_dearer_comes_sooner() -> None:
+def test_a_page_planned_at_a_higher_price_is_visited_sooner() -> None:
     plans = recrawling()
     sooner = plans.dates.replan(due(planned_gap=300 * DAY))
 

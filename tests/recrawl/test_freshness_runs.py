@@ -1,4 +1,4 @@
-"""How fresh the crawl's own policy keeps drawn and recorded worlds. Full size: benchmarks/results/recrawl.md."""
+"""How fresh the default policy keeps generated and recorded worlds. Full size: benchmarks/results/recrawl.md."""
 
 from math import inf
 
@@ -41,7 +41,7 @@ def test_hosts_that_allow_little_are_used_nearly_as_well_as_can_be() -> None:
     assert of(comparison, "optimal").of_optimum > 0.955
 
 
-def test_rates_that_change_on_the_way_are_learnt_anew() -> None:
+def test_rates_that_change_during_the_crawl_are_learned_again() -> None:
     assert of(compared(redrawn=0.3), "optimal").of_optimum > 0.97
 
 

@@ -1,4 +1,4 @@
-"""Lines before hosts: what of a delay is the host's doing, and when is there room?"""
+"""Per-host backlogs: what part of a delay is due to the host, and when is a slot free?"""
 
 import pytest
 
@@ -21,7 +21,7 @@ def looked(lines: HostBacklogs, up_to: float, now: float) -> None:
     lines.on_scanned(START + up_to * DAY, Instant(START + now * DAY))
 
 
-def test_a_visit_that_waited_for_its_turn_makes_its_host_dearer() -> None:
+def test_a_late_visit_raises_the_price_of_its_host() -> None:
     lines = HostBacklogs(START)
     looked(lines, 1.0, 1.0)
 
@@ -45,7 +45,7 @@ def test_what_the_budget_held_up_is_late_from_when_it_was_looked_at() -> None:
     assert visited(lines, date=0.5, now=6.1) > 1.0  # this one was in line
 
 
-def test_only_so_many_looks_are_remembered() -> None:
+def test_the_number_of_remembered_scans_is_bounded() -> None:
     lines = HostBacklogs(START)
     for day in range(1, 1000):
         looked(lines, day, day + 5.0)
@@ -54,7 +54,7 @@ def test_only_so_many_looks_are_remembered() -> None:
     assert visited(lines, date=999.0, now=1004.1, host=B) == 1.0
 
 
-def test_those_before_dear_hosts_are_told_apart() -> None:
+def test_urls_of_hosts_with_their_own_price_are_counted_as_blocked() -> None:
     lines = HostBacklogs(START)
     lines.on_requeued({A: 3, B: 2})
     before = lines.blocked
@@ -72,7 +72,7 @@ def test_those_before_dear_hosts_are_told_apart() -> None:
     assert lines.waiting == {}
 
 
-def test_a_host_that_is_no_longer_dear_holds_nothing_up() -> None:
+def test_a_host_that_loses_its_own_price_blocks_nothing() -> None:
     lines = HostBacklogs(START)
     lines.on_requeued({A: 4})
     visited(lines, date=0.0, now=0.5)
@@ -93,7 +93,7 @@ def test_room_comes_when_those_before_have_been_visited() -> None:
     assert lines.slot_free_at(A, MAX_BACKLOG, START, START) == pytest.approx(START + 0.8 * MAX_BACKLOG * 3600.0)
 
 
-def test_a_host_before_which_nobody_waits_is_not_taken_to_be_slow() -> None:
+def test_a_host_without_a_backlog_does_not_count_as_slow() -> None:
     lines = HostBacklogs(START)
     for k in range(1, 20):
         lines.on_requeued({A: 2})
@@ -112,7 +112,7 @@ def test_what_waits_for_a_host_of_which_nothing_is_known_is_looked_at_less_and_l
     assert looks < 100
 
 
-def test_only_so_many_hosts_are_remembered_as_slow() -> None:
+def test_the_number_of_remembered_hosts_is_bounded() -> None:
     lines = HostBacklogs(START)
     for host in range(MAX_HOSTS + 100):
         lines.on_requeued({HostId(host): 2})

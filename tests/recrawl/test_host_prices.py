@@ -1,4 +1,4 @@
-"""A host that allows fewer visits than its pages ask for has a price of its own: it rises while visits come late."""
+"""A host that allows fewer visits than its pages demand has its own price, which rises while visits are late."""
 
 from math import log
 

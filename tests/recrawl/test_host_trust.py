@@ -1,4 +1,4 @@
-"""Whose dates are believed, and what counts as a change of content."""
+"""Which hosts' dates are trusted, and what counts as a change of content."""
 
 import random
 
@@ -70,7 +70,7 @@ def test_a_host_whose_reports_are_few_or_mostly_wrong_is_not_relied_on(trust: Ho
     assert trust.recall == 0.0
 
 
-def test_nobody_is_taken_to_report_everything() -> None:
+def test_recall_is_always_below_one() -> None:
     assert reports(true=10_000).recall == 0.95
 
 

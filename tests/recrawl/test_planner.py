@@ -1,4 +1,4 @@
-"""After a visit: the date of the next, how it is asked for, and what is learnt of a host."""
+"""After a visit: the date of the next, its conditional request, and what is learned about the host."""
 
 import random
 
@@ -269,7 +269,7 @@ def test_what_is_known_of_a_host_survives_being_written_down() -> None:
     assert known.to_text() == batch.change_histories[HostId(1)]
 
 
-def test_other_wishes_hold_for_what_is_planned_from_then_on() -> None:
+def test_new_settings_apply_to_later_plans() -> None:
     plans = recrawling()
     before = plans.plan(visit(), PAGE, NOW, "text/html").gap
     wishes = RecrawlSection(interval=2 * DAY)

@@ -1,4 +1,4 @@
-"""The pages on recrawl policies speak of every policy, everywhere, and the figures reach the goals."""
+"""The documents on recrawl policies cover every policy, and the results reach the goals."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ def tables() -> list[list[list[str]]]:
     return [[[cell.strip(" `*") for cell in row.split("|")[1:-1]] for row in body.splitlines()] for body in bodies]
 
 
-def test_every_policy_stands_in_every_table() -> None:
+def test_every_policy_is_in_every_table() -> None:
     words, *results = tables()
 
     assert [row[0] for row in words] == POLICIES

@@ -1,4 +1,4 @@
-"""The policies: what each plans after a visit, what it writes down, and that it tells why."""
+"""The policies: what each plans after a visit, what it stores, and how it explains the plan."""
 
 import random
 from importlib.metadata import EntryPoint, EntryPoints
@@ -157,7 +157,7 @@ def test_optimal_tells_interval_evidence_and_price() -> None:
 
 
 def test_optimal_tells_that_it_knows_nothing_of_the_page_itself() -> None:
-    assert "rests on what is known of its host" in Optimal().words(Memory(visits=1), Terms())
+    assert "based on its host and sitemap" in Optimal().words(Memory(visits=1), Terms())
 
 
 class Monthly(RecrawlPolicy):

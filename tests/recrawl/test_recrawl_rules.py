@@ -1,4 +1,4 @@
-"""Rules: which gaps and limits hold for which page."""
+"""Rules: which gaps and limits apply to which page."""
 
 import re
 from math import inf
@@ -34,7 +34,7 @@ def test_the_first_rule_that_fits_decides(page: PageFacts, rule: str | None) -> 
     assert RULES.ruling(page).rule == rule
 
 
-def test_a_rule_by_standing_fits_only_what_stands_so() -> None:
+def test_a_rule_with_a_status_matches_only_that_status() -> None:
     rules = RecrawlRules((RecrawlRule("missing", status=PageStatus.NOT_FOUND, gap=Seconds(5 * DAY)),))
 
     assert rules.ruling(PageFacts("x.test", "", status=PageStatus.NOT_FOUND)).fixed == 5 * DAY

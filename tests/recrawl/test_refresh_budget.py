@@ -1,4 +1,4 @@
-"""What may be spent on visits to known URLs."""
+"""The budget for visits to known URLs."""
 
 import math
 

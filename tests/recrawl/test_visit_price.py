@@ -99,7 +99,7 @@ def test_a_page_that_is_visited_again_counts_once_in_the_prior() -> None:
     assert again == pytest.approx((1, 0.05))
 
 
-def test_a_price_that_has_fallen_far_while_little_is_asked_for_says_so_until_all_is_planned_anew() -> None:
+def test_a_large_fall_of_the_price_with_low_demand_is_reported_until_all_pages_are_replanned() -> None:
     price = Price(100.0, 1.0)
     for _ in range(50):
         price.on_planned(None, 10.0)

@@ -1,4 +1,4 @@
-"""Visits a day of late, and how fresh that leaves the copies."""
+"""Recent visits per day, and the freshness of the copies."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def steady(days: float, *, refreshes: int, discoveries: int, every: float = 600.
 
 
 @pytest.mark.parametrize("days", [0.05, 1.0, 10.0])
-def test_an_even_pace_is_told_whatever_the_age_of_the_crawl(days: float) -> None:
+def test_a_constant_rate_is_measured_at_any_age_of_the_crawl(days: float) -> None:
     pace, now = steady(days, refreshes=3, discoveries=1)
 
     assert pace.per_day(now) == pytest.approx((144.0, 432.0), rel=0.2 if days < 1 else 0.02)
@@ -47,7 +47,7 @@ def test_a_restart_changes_nothing() -> None:
     assert VisitRates(now, VisitRates(now).to_text()).budget is None
 
 
-def test_a_clock_that_stands_still_or_goes_back_gives_numbers_all_the_same() -> None:
+def test_a_clock_that_stops_or_goes_back_still_gives_finite_rates() -> None:
     pace = VisitRates(START)
     pace.refreshes += 5
     pace.fold(START)
@@ -75,7 +75,7 @@ def test_a_page_seen_once_is_as_fresh_as_the_pages_of_its_host_let_expect() -> N
     assert still > 0.95 > 0.3 > moved
 
 
-def test_what_is_on_record_makes_the_figures() -> None:
+def test_metrics_are_computed_from_the_stored_state() -> None:
     pace, now = steady(3.0, refreshes=3, discoveries=1)
     pace.budget = 864.0
 

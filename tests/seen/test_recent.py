@@ -1,4 +1,4 @@
-"""The exact memory of bounded size."""
+"""The bounded exact cache."""
 
 import pytest
 from hypothesis import given

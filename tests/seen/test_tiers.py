@@ -1,4 +1,4 @@
-"""The URL-seen test as a whole. Above all: nothing is ever lost."""
+"""The URL-seen test as a whole. Above all: no URL is ever lost."""
 
 import random
 from collections import deque

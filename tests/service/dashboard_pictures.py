@@ -15,7 +15,7 @@ from gossamer.lab.simweb.run import SimwebProcess
 from tests.browser import running_browser
 from tests.integration.crawl_process import small_web, wait_until
 from tests.integration.small_server import SmallServer
-from tests.service.dashboard_scene import Dashboard, dashboard, site_beside, watched
+from tests.service.dashboard_scene import Dashboard, dashboard, extra_site, watched
 
 SECONDS = 60
 """Of the crawl, before it is pictured: enough for the charts to show something."""
@@ -26,7 +26,7 @@ def main(folder: Path) -> None:
     with (
         tempfile.TemporaryDirectory() as crawl,
         SimwebProcess(WEB) as web,
-        SmallServer(site_beside) as site,
+        SmallServer(extra_site) as site,
         running_browser() as browser,
         watched(Path(crawl), web.dns_address) as service,
     ):

@@ -20,8 +20,8 @@ EVIL = "<img src=x onerror=document.title='taken'>"
 expect.set_options(timeout=PATIENCE * 1000)
 
 
-def site_beside(path: str, before: int) -> Answer:
-    """A site beside the simulated web: pages that fail until they are asked often enough, and one with an evil name."""
+def extra_site(path: str, before: int) -> Answer:
+    """A site outside the simulated web: pages that fail on the first requests, and one with a hostile title."""
     if path == "/robots.txt":
         return Answer("nothing", 404)
     if path.startswith("/broken"):
@@ -47,10 +47,10 @@ class Dashboard:
         self.complaints: list[str] = []
         page.set_default_timeout(PATIENCE * 1000)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", lambda told: self.complaints.append(told.text) if told.type == "error" else None)
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
 
     def open(self) -> "Dashboard":
-        """With figures in it."""
+        """Open the page and wait for data."""
         self.page.goto(self.address)
         expect(self.page.locator("#as-of")).to_contain_text("As of")
         return self

@@ -101,7 +101,7 @@ class Service:
         return self.ask("POST", path, raw, {**usual, **{name.replace("_", "-"): v for name, v in headers.items()}})
 
     def events(self, last: str | None = None) -> Generator[tuple[str, str, bytes], None, None]:
-        """What a watcher is told, as it comes: the name of each event, its id and its data."""
+        """The events of a new client as they come: name, id and data of each."""
         headers = {} if last is None else {"Last-Event-ID": last}
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
             connection.request("GET", "/events", headers=headers)
@@ -124,7 +124,7 @@ class Service:
 
 
 def lasting_port() -> int:
-    """A free port that the kernel gives to nobody: it stays free between two services."""
+    """A port that the kernel does not hand out, so it stays free between two services."""
     first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     for port in range(first - 1 - os.getpid() % 10_000, 1_024, -1):
         with socket.socket() as tried, suppress(OSError):

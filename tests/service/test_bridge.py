@@ -64,19 +64,19 @@ async def _hear(link: Link, heard: Callable[..., None]) -> None:
         heard(what, *rest)
 
 
-def told_by(app: App, receive: Receive = nothing) -> list[Message]:
-    """What a caller is told."""
-    told: list[Message] = []
+def messages_of(app: App, receive: Receive = nothing) -> list[Message]:
+    """The messages that a client receives."""
+    messages: list[Message] = []
 
     async def send(message: Message) -> None:
-        told.append(message)
+        messages.append(message)
 
     async def call() -> None:
         async with Ends(app) as across:
             await asyncio.wait_for(_called(across, receive, send), PATIENCE)
 
     asyncio.run(call())
-    return told
+    return messages
 
 
 def _called(across: BridgeClient, receive: Receive, send: Send) -> Awaitable[None]:
@@ -94,10 +94,10 @@ def test_a_whole_answer_comes_over_after_the_crawl_was_looked_at() -> None:
         assert ends.caught_up == 1
 
     ends = Ends(app)
-    told: list[Message] = []
+    messages: list[Message] = []
 
     async def send(message: Message) -> None:
-        told.append(message)
+        messages.append(message)
 
     async def call() -> None:
         async with ends as across:
@@ -105,7 +105,7 @@ def test_a_whole_answer_comes_over_after_the_crawl_was_looked_at() -> None:
 
     asyncio.run(call())
 
-    assert told == [START, piece(b"whole")]
+    assert messages == [START, piece(b"whole")]
     assert {key: seen[0][key] for key in SCOPE} == SCOPE
 
 
@@ -178,7 +178,7 @@ def test_what_the_caller_sends_reaches_the_application() -> None:
         await send(dict(START))
         await send(piece(got))
 
-    assert told_by(app, receive)[-1] == piece(b"onetwo")
+    assert messages_of(app, receive)[-1] == piece(b"onetwo")
 
 
 def test_a_read_that_the_application_gave_up_is_not_lost() -> None:
@@ -195,7 +195,7 @@ def test_a_read_that_the_application_gave_up_is_not_lost() -> None:
         await send(dict(START))
         await send(piece((await receive())["body"]))
 
-    assert told_by(app, receive)[-1] == piece(b"late")
+    assert messages_of(app, receive)[-1] == piece(b"late")
 
 
 def test_a_mistake_in_reading_is_raised_into_the_application() -> None:
@@ -209,11 +209,11 @@ def test_a_mistake_in_reading_is_raised_into_the_application() -> None:
             await send({**START, "status": 413})
             await send(piece(b"too large"))
 
-    assert told_by(app, receive) == [{**START, "status": 413}, piece(b"too large")]
+    assert messages_of(app, receive) == [{**START, "status": 413}, piece(b"too large")]
 
 
-def test_a_mistake_of_the_application_is_told_and_raised() -> None:
-    told: list[Message] = []
+def test_an_exception_of_the_application_is_passed_on_and_raised() -> None:
+    messages: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await send({**START, "status": 500})
@@ -221,7 +221,7 @@ def test_a_mistake_of_the_application_is_told_and_raised() -> None:
         raise RuntimeError("a mistake")
 
     async def send(message: Message) -> None:
-        told.append(message)
+        messages.append(message)
 
     async def call() -> None:
         async with Ends(app) as across:
@@ -230,11 +230,11 @@ def test_a_mistake_of_the_application_is_told_and_raised() -> None:
 
     asyncio.run(call())
 
-    assert [message["type"] for message in told] == ["http.response.start", "http.response.body"]
+    assert [message["type"] for message in messages] == ["http.response.start", "http.response.body"]
 
 
 def test_a_caller_who_gives_up_ends_the_call_in_the_application() -> None:
-    told: list[Message] = []
+    messages: list[Message] = []
 
     async def give_up() -> None:
         begun, ended = asyncio.Event(), asyncio.Event()
@@ -248,7 +248,7 @@ def test_a_caller_who_gives_up_ends_the_call_in_the_application() -> None:
                 ended.set()
 
         async def send(message: Message) -> None:
-            told.append(message)
+            messages.append(message)
 
         async with Ends(app) as across:
             call: asyncio.Task[Any] = asyncio.ensure_future(_called(across, nothing, send))
@@ -260,7 +260,7 @@ def test_a_caller_who_gives_up_ends_the_call_in_the_application() -> None:
 
     asyncio.run(give_up())
 
-    assert told == []  # whoever gave up may answer something else
+    assert messages == []  # after a timeout the caller may have sent another response
 
 
 def test_an_answer_that_cannot_be_delivered_ends_the_call_in_the_application() -> None:
@@ -314,7 +314,7 @@ def test_many_calls_at_once_keep_their_answers_apart() -> None:
     assert asyncio.run(calls()) == [b"%d%d" % (number, number) for number in range(10, 90)]
 
 
-def test_when_the_crawl_is_gone_whoever_waits_is_told() -> None:
+def test_when_the_crawl_is_gone_waiting_calls_end() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.sleep(60)
 

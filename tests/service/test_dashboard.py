@@ -25,8 +25,8 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     assert {f"/page/{name}" for name in imported} <= {*SCRIPTS}
     for text in TEXTS.values():
         # An address in a placeholder is shown, and a namespace is a name: neither is asked for.
-        told = re.sub(r'placeholder="[^"]*"|http://www\.w3\.org/2000/svg', "", text)
-        assert re.search(r"https?://|[\"'(]//[a-z]+\.|@import|url\(", told) is None
+        cleaned = re.sub(r'placeholder="[^"]*"|http://www\.w3\.org/2000/svg', "", text)
+        assert re.search(r"https?://|[\"'(]//[a-z]+\.|@import|url\(", cleaned) is None
 
 
 def test_the_page_keeps_to_the_policy_that_it_is_served_with() -> None:

@@ -20,7 +20,7 @@ from tests.service.dashboard_scene import (
     Dashboard,
     Scheme,
     dashboard,
-    site_beside,
+    extra_site,
     wait_for,
     watched,
 )
@@ -44,7 +44,7 @@ def web() -> Iterator[SimwebProcess]:
 @pytest.fixture
 def site() -> Iterator[SmallServer]:
     """A host of the test's own: five failures in a row, of whatever tests, would make a host wait for minutes."""
-    with SmallServer(site_beside) as served:
+    with SmallServer(extra_site) as served:
         yield served
 
 
@@ -88,7 +88,7 @@ def test_seeds_are_entered_once_the_token_is_and_the_counters_move(
         expect(opened["rate"]).not_to_have_text("0.0")
         expect(opened["begin"]).to_be_hidden()
         # Each refusal of a wrong token is an error to the browser as well; nothing else went wrong.
-        assert {"401" in told or "422" in told for told in opened.complaints} == {True}
+        assert {"401" in text or "422" in text for text in opened.complaints} == {True}
 
 
 def test_the_token_is_kept_for_the_tab_alone_and_can_be_forgotten(browser: Browser, service: Service) -> None:
@@ -136,7 +136,7 @@ def test_limits_are_shown_changed_and_refused_where_they_cannot_be(shown: Dashbo
     shown.press("Set limits")
     expect(shown["limits"]).to_contain_text("Limits set")
     assert service.get("/url/limit").json["excludedDomains"] == []
-    shown.complaints[:] = [told for told in shown.complaints if "422" not in told]
+    shown.complaints[:] = [text for text in shown.complaints if "422" not in text]
 
 
 def test_a_host_is_paused_dropped_and_resumed(shown: Dashboard, service: Service) -> None:
@@ -247,7 +247,7 @@ def test_what_a_page_calls_itself_is_shown_as_text_and_never_run(
     assert shown.page.title().endswith("· Gossamer") and shown.page.locator("main img").count() == 0
 
 
-def test_the_charts_and_the_pictures_of_queues_and_politeness_fill(shown: Dashboard) -> None:
+def test_the_charts_queues_and_politeness_are_drawn(shown: Dashboard) -> None:
     for chart in ("throughput", "latency"):
         expect(shown.page.locator(f"#{chart} .line").first).to_have_attribute("d", re.compile("M.*L.*L.*L"))
     expect(shown.page.locator("#fronts li")).to_have_count(3)
@@ -260,7 +260,7 @@ def test_the_charts_and_the_pictures_of_queues_and_politeness_fill(shown: Dashbo
     expect(shown["polite"]).to_have_text("0")
 
 
-def test_whoever_comes_later_sees_the_last_minutes_at_once(browser: Browser, service: Service) -> None:
+def test_a_later_client_sees_the_last_minutes_at_once(browser: Browser, service: Service) -> None:
     """What is drawn first comes from the service, which has kept it."""
     with closing(service.events()) as events:
         enough = any(name == "moment" and samples_kept(service) > 8 for name, _, _ in events)
@@ -278,7 +278,7 @@ def samples_kept(service: Service) -> int:
     return len(json.loads(data))
 
 
-def test_light_and_dark_follow_the_system_until_somebody_chooses(browser: Browser, service: Service) -> None:
+def test_light_and_dark_follow_the_system_until_one_is_chosen(browser: Browser, service: Service) -> None:
     def ground(opened: Dashboard) -> int:
         text = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
         return sum(int(part) for part in text[4:-1].split(","))

@@ -30,7 +30,7 @@ def web() -> Iterator[SimwebProcess]:
         yield served
 
 
-def test_a_store_that_is_held_up_is_told_first_until_it_goes_on(
+def test_a_blocked_store_is_reported_first_until_it_recovers(
     browser: Browser, web: SimwebProcess, tmp_path: Path
 ) -> None:
     with watched(tmp_path, web.dns_address) as service, dashboard(browser, service) as opened:
@@ -54,7 +54,7 @@ def test_a_store_that_is_held_up_is_told_first_until_it_goes_on(
         expect(opened["doing"]).to_contain_text("No problems.")
 
 
-def test_name_servers_that_do_not_answer_are_told(browser: Browser, tmp_path: Path) -> None:
+def test_silent_name_servers_are_reported(browser: Browser, tmp_path: Path) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
         dns = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -65,7 +65,7 @@ def test_name_servers_that_do_not_answer_are_told(browser: Browser, tmp_path: Pa
             expect(opened.page).to_have_title(re.compile("^⚠ "))
 
 
-def test_many_failures_are_told_with_their_reason(browser: Browser, web: SimwebProcess, tmp_path: Path) -> None:
+def test_many_failures_are_reported_with_their_reason(browser: Browser, web: SimwebProcess, tmp_path: Path) -> None:
     with watched(tmp_path, web.dns_address) as service, dashboard(browser, service) as opened:
         service.post("/seed/urls", {"urls": [f"http://nobody{n}.test/" for n in range(15)]})
 
@@ -75,7 +75,7 @@ def test_many_failures_are_told_with_their_reason(browser: Browser, web: SimwebP
         expect(opened.page.locator("#throughput .line.bad")).to_have_attribute("d", re.compile("L"))
 
 
-def test_silence_is_told_while_visits_wait_for_an_answer(browser: Browser, web: SimwebProcess, tmp_path: Path) -> None:
+def test_missing_responses_are_reported(browser: Browser, web: SimwebProcess, tmp_path: Path) -> None:
     answers = threading.Event()
 
     def slow(path: str, before: int) -> Answer:

@@ -10,7 +10,7 @@ from gossamer.lab.simweb.run import SimwebProcess
 from tests.browser import findings, running_browser
 from tests.integration.crawl_process import wait_until
 from tests.integration.small_server import SmallServer
-from tests.service.dashboard_scene import LASTING_WEB, Dashboard, dashboard, site_beside, wait_for, watched
+from tests.service.dashboard_scene import LASTING_WEB, Dashboard, dashboard, extra_site, wait_for, watched
 from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
@@ -31,7 +31,7 @@ def web() -> Iterator[SimwebProcess]:
 @pytest.fixture
 def site() -> Iterator[SmallServer]:
     """A host of the test's own: five failures in a row, of whatever tests, would make a host wait for minutes."""
-    with SmallServer(site_beside) as served:
+    with SmallServer(extra_site) as served:
         yield served
 
 
@@ -96,11 +96,11 @@ def test_a_host_is_opened_paused_given_a_gap_and_left(shown: Dashboard, service:
     expect(shown["host-usual"]).to_be_hidden()
     assert service.get("/hosts/portal.test").json["ordered_delay"] is None
 
-    shown["host-dialog"].click(position={"x": 5, "y": 5})  # its edge is not beside it
+    shown["host-dialog"].click(position={"x": 5, "y": 5})  # its edge is inside the dialog
     expect(shown["host-dialog"]).to_be_visible()
     shown.page.mouse.click(5, 5)
     expect(shown["host-dialog"]).to_be_hidden()
-    shown.complaints[:] = [told for told in shown.complaints if "422" not in told]
+    shown.complaints[:] = [text for text in shown.complaints if "422" not in text]
 
 
 def test_from_a_story_one_goes_on_to_the_host_and_from_there_to_its_pages(

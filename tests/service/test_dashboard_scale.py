@@ -25,7 +25,7 @@ HOSTS = int(os.environ.get("GOSSAMER_HOSTS", "20000"))
 LEAST_GAP, FRAME = 500, 50
 """Milliseconds between two drawings (`page/main.js`), and more than a frame takes."""
 MOST_BYTES = 16_384
-"""Of one picture, whatever the size of the crawl. Visits come on top, within their own bound (MOST_TEXT)."""
+"""Of one snapshot, whatever the size of the crawl. Visits come on top, within their own bound (MOST_TEXT)."""
 MOST_NODES = 1_500
 
 
@@ -35,8 +35,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with Service(tmp_path_factory.mktemp("large") / "crawl", "--scope", "any") as served:
         served.post("/crawl", {"action": "pause"})
         lines = "\n".join(f"http://www.host{n}.test/page" for n in range(HOSTS)).encode()
-        told = served.post("/seed/urls", lines, Content_Type="application/x-ndjson").json
-        assert told["accepted"] == HOSTS
+        received = served.post("/seed/urls", lines, Content_Type="application/x-ndjson").json
+        assert received["accepted"] == HOSTS
         yield served
 
 
@@ -46,7 +46,7 @@ def first_events(service: Service, number: int) -> dict[str, bytes]:
 
 
 @pytest.mark.service
-def test_a_picture_of_many_hosts_is_no_larger_than_one_of_a_few(service: Service, tmp_path: Path) -> None:
+def test_a_snapshot_of_many_hosts_is_no_larger_than_one_of_a_few(service: Service, tmp_path: Path) -> None:
     wait_until(lambda: service.get("/status").json["hosts"] == HOSTS, "the hosts to be counted")
     large = first_events(service, 5)
     with Service(tmp_path / "small") as small:
@@ -72,7 +72,7 @@ def test_the_page_stays_small(service: Service) -> None:
 
 
 @pytest.mark.service
-def test_it_draws_once_in_half_a_second_however_many_pictures_come(service: Service) -> None:
+def test_it_draws_once_in_half_a_second_however_many_snapshots_come(service: Service) -> None:
     """The time of the page stands still but for what the test lets pass; pictures come as ever."""
 
     def prepare(page: Page) -> None:
@@ -88,7 +88,7 @@ def test_it_draws_once_in_half_a_second_however_many_pictures_come(service: Serv
     with running_browser() as browser, dashboard(browser, service, prepare=prepare) as opened:
         page = opened.page
 
-        def wait_for_pictures() -> None:
+        def wait_for_snapshots() -> None:
             before = page.evaluate("heard")
             wait_until(lambda: page.evaluate("heard") >= before + 2, "two pictures")
 
@@ -102,36 +102,36 @@ def test_it_draws_once_in_half_a_second_however_many_pictures_come(service: Serv
             page.clock.run_for(milliseconds)
             return int(page.evaluate("drawn")) - before
 
-        wait_for_pictures()
+        wait_for_snapshots()
         while not drawn_within(FRAME):
             pass
-        wait_for_pictures()
+        wait_for_snapshots()
         assert drawn_within(LEAST_GAP - 2 * FRAME) == 0
         assert drawn_within(3 * FRAME) == 1
 
 
-def test_of_a_thousand_visits_a_second_a_watcher_is_told_the_last_within_bounds() -> None:
+def test_of_a_thousand_visits_per_second_a_client_receives_the_last_within_bounds() -> None:
     async def watched() -> list[list[Outcome]]:
         feed, events = EventStream(), OutcomeEvents()
         feed.open(events, lambda: Snapshot(at=Instant(0.0)), lambda: 0)
         feed.update(Snapshot(at=Instant(0.0)))
-        told = []
+        received = []
         pictures = feed.updates(every=1)
         await anext(pictures)
         for second in range(5):
             waiting = asyncio.ensure_future(anext(pictures))
-            await asyncio.sleep(0)  # it waits now: what is told comes after that
+            await asyncio.sleep(0)  # it waits now: what is received comes after that
             for n in range(1_000):
                 url = Url(f"http://a.test/{second}/{n}/" + "x" * (50_000 if second == 3 and n % 2 else 10))
                 feed.publish(Outcome(url, UrlState.STORED, Instant(second), 1, 200, None, "title", None, None))
             feed.update(Snapshot(at=Instant(second + 1.0)))
-            told.append((await waiting)[1])
+            received.append((await waiting)[1])
         await pictures.aclose()  # type: ignore[attr-defined]
         assert feed.watchers == 0
-        return told
+        return received
 
-    told = asyncio.run(watched())
+    received = asyncio.run(watched())
 
-    assert [len(some) for some in told] == [PAGES_KEPT, PAGES_KEPT, PAGES_KEPT, 0, PAGES_KEPT]
-    assert all(sum(len(outcome.url) for outcome in some) <= MOST_TEXT for some in told)
-    assert told[1][-1].url.startswith("http://a.test/1/999/")
+    assert [len(some) for some in received] == [PAGES_KEPT, PAGES_KEPT, PAGES_KEPT, 0, PAGES_KEPT]
+    assert all(sum(len(outcome.url) for outcome in some) <= MOST_TEXT for some in received)
+    assert received[1][-1].url.startswith("http://a.test/1/999/")

@@ -76,16 +76,16 @@ def test_signals_for_the_whole_group_leave_the_end_to_the_crawl(tmp_path: Path) 
         assert is_gone(front)
 
 
-def test_what_both_processes_take_is_told_to_whoever_asks_and_to_whoever_watches(tmp_path: Path) -> None:
+def test_status_and_events_report_the_usage_of_both_processes(tmp_path: Path) -> None:
     with Service(tmp_path / "crawl") as service:
-        told = service.get("/status").json
+        status = service.get("/status").json
         pictures = (json.loads(data) for name, _, data in service.events() if name == "status")
         watched = next(picture for picture in pictures if picture["front"])  # the first may know nothing of it yet
         text = service.get("/metrics").body.decode()
 
-    for front in (told["front"], watched["front"]):
+    for front in (status["front"], watched["front"]):
         assert front["cpu_seconds"] > 0 and 0 < front["rss_bytes"] <= front["max_rss_bytes"]
-    assert told["cpu_seconds"] > 0 and told["max_rss_bytes"] > 0
+    assert status["cpu_seconds"] > 0 and status["max_rss_bytes"] > 0
     for name in ("cpu_seconds_total", "rss_bytes", "max_rss_bytes"):
         assert {f'gossamer_{name}{{process="{process}"}}' for process in ("crawl", "front")} <= {
             line.rpartition(" ")[0] for line in text.splitlines()

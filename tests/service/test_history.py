@@ -1,4 +1,4 @@
-"""What whoever watches is shown: the last minutes, how things stand, and never more than a page can bear."""
+"""Data for the dashboard: the last minutes, the details of the frontier, and bounds on both."""
 
 import random
 from collections.abc import Sequence
@@ -31,11 +31,11 @@ def at(second: float, pages: int = 0) -> Snapshot:
     return Snapshot(at=Instant(1_000_000.0 + second), elapsed=second, run_pages=pages)
 
 
-def told(url: str) -> Outcome:
+def outcome(url: str) -> Outcome:
     return Outcome(Url(url), UrlState.STORED, Instant(0.0), 0, 200, None, "title", None, None)
 
 
-def test_a_sample_a_second_is_kept_however_often_somebody_looks() -> None:
+def test_one_sample_per_second_is_kept_however_many_snapshots_come() -> None:
     history = History()
     for look in range(41):
         history.add(at(look / 4, pages=look * 25))
@@ -66,7 +66,7 @@ def test_no_more_than_the_last_minutes_are_kept() -> None:
     assert history.rows()[-1][0] == 1_000_000.0 + 3 * KEPT - 1
 
 
-def test_a_moment_tells_where_hosts_and_classes_stand() -> None:
+def test_details_have_the_cooldowns_of_hosts_and_the_shares_of_classes() -> None:
     asked: list[float] = []
 
     def rests(now: Instant, bounds: Sequence[float]) -> list[int]:
@@ -90,7 +90,7 @@ def test_targets_are_shares_of_a_hundred_and_only_for_the_classes_they_are_meant
 
 
 def test_of_long_addresses_only_the_last_are_shown() -> None:
-    few = [told(f"http://a.test/{n}/" + "x" * 900) for n in range(9)]
+    few = [outcome(f"http://a.test/{n}/" + "x" * 900) for n in range(9)]
 
     assert newest_within(few, room=100_000) == few
     assert newest_within(few, room=3_000) == few[-3:]

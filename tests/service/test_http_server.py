@@ -24,7 +24,7 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def owing(*pieces: bytes, answers: int) -> list[int]:
-    """How many connections owe a head: after one is opened, after each piece it sends, and after so many answers."""
+    """How many connections owe a head: after one is opened, after each piece it sends, and after each response."""
     policy = Policy("t" * 20, frozenset({"localhost"}), True, 1_000, 30.0, 1_000.0)
     config = server_config(AccessControl(answering, policy, VirtualClock()))
     usual: Any = config.http
@@ -95,8 +95,8 @@ def test_requests_sent_one_after_the_other_are_answered_in_order(service: Servic
     lot = [b"GET /healthz" + head + b"\r\n", b"GET /nothing" + head + b"\r\n", b"GET /crawl" + head]
     with socket.create_connection(("127.0.0.1", service.port), timeout=60) as raw:
         raw.sendall(b"".join(lot) + b"Connection: close\r\n\r\n")
-        told = b""
+        received = b""
         while piece := raw.recv(65536):
-            told += piece
+            received += piece
 
-    assert re.findall(rb"HTTP/1.1 ([0-9]+)", told) == [b"200", b"404", b"200"]
+    assert re.findall(rb"HTTP/1.1 ([0-9]+)", received) == [b"200", b"404", b"200"]

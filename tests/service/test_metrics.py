@@ -1,4 +1,4 @@
-"""Figures for Prometheus: in its own parsers' eyes, and with labels from fixed lists."""
+"""Metrics for Prometheus: valid for its own parser, with labels from fixed lists."""
 
 import subprocess
 
@@ -92,16 +92,16 @@ def test_a_histogram_counts_up_to_each_of_its_bounds() -> None:
     buckets = [(float(key[2]), n) for key, n in found.items() if key[:2] == ("gossamer_phase_seconds_bucket", "body")]
     assert len(buckets) == LAST_CLASS - FIRST_CLASS + 2
     assert buckets == sorted(buckets)
-    told = dict(buckets)
-    assert (told[0.000128], told[0.001024], told[2.097152], told[134.217728]) == (1, 2, 3, 3)
-    assert told[float("inf")] == found["gossamer_phase_seconds_count", "body"] == 4
+    values = dict(buckets)
+    assert (values[0.000128], values[0.001024], values[2.097152], values[134.217728]) == (1, 2, 3, 3)
+    assert values[float("inf")] == found["gossamer_phase_seconds_count", "body"] == 4
     assert found["gossamer_phase_seconds_sum", "body"] == pytest.approx(1002.0011)
 
 
 def test_promtool_finds_nothing_wrong_with_the_text() -> None:
     promtool = unpacked("prometheus") / "usr" / "bin" / "promtool"
     for snapshot in (BUSY, FULL):
-        text = Metrics(lambda told=snapshot: told).text()  # type: ignore[misc]
+        text = Metrics(lambda values=snapshot: values).text()  # type: ignore[misc]
 
         done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, timeout=60)
 
@@ -122,14 +122,14 @@ def test_every_label_is_one_of_those_that_are_documented(snapshot: Snapshot) -> 
     plain = Metrics(lambda: snapshot).plain()
 
     for metric in METRICS:
-        told = plain.get(metric.name, {})
+        values = plain.get(metric.name, {})
         if metric.label is not None:
-            assert isinstance(told, dict)
-            assert told.keys() <= set(metric.values), metric.name
+            assert isinstance(values, dict)
+            assert values.keys() <= set(metric.values), metric.name
         assert bool(metric.label) is bool(metric.values)
 
 
-def test_json_has_the_same_figures() -> None:
+def test_json_has_the_same_values() -> None:
     plain = Metrics(lambda: BUSY).plain()
 
     assert plain["gossamer_errors"] == {"conn_refused": 2, "other": 2}
@@ -138,14 +138,14 @@ def test_json_has_the_same_figures() -> None:
     assert isinstance(phases, dict) and phases.keys() == set(PHASES)
 
 
-def test_what_is_not_known_is_not_told() -> None:
+def test_unknown_values_are_left_out() -> None:
     nothing = Snapshot(at=Instant(1.0))
 
     assert "gossamer_freshness" not in Metrics(lambda: nothing).plain()
     assert ("gossamer_freshness",) not in series(nothing)
 
 
-def test_before_the_first_picture_there_is_nothing_to_tell() -> None:
+def test_there_are_no_metrics_before_the_first_snapshot() -> None:
     assert Metrics(lambda: None).text() == b"" and Metrics(lambda: None).plain() == {}
 
 
@@ -170,5 +170,5 @@ def test_every_documented_reason_has_its_label() -> None:
         ("image/png", False),
     ],
 )
-def test_json_is_for_whoever_names_it_and_does_not_rank_it_below_text(accept: str, as_json: bool) -> None:
+def test_json_must_be_named_and_not_ranked_below_text(accept: str, as_json: bool) -> None:
     assert prefers_json(accept) is as_json

@@ -1,4 +1,4 @@
-"""The figures of a real crawl: every part of the way is timed, and promtool and the official parser read them."""
+"""The metrics of a real crawl: every phase is timed, and promtool and the official parser accept them."""
 
 import subprocess
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_a_crawl_tells_how_long_each_part_of_its_way_takes(tmp_path: Path) -> No
             plain = service.get("/metrics", Accept="application/json").json
             text = service.get("/metrics").body
 
-    status = {phase: told["count"] for phase, told in plain["gossamer_phase_seconds"].items()}
+    status = {phase: families["count"] for phase, families in plain["gossamer_phase_seconds"].items()}
     assert status["first_byte"] == status["body"] >= plain["gossamer_fetched"] >= 100
     assert status["first_byte"] >= status["connect"] >= plain["gossamer_hosts_in_memory"] / 2
     assert min(status["dns"], status["extract"], status["commit"]) > 0 and status["tls"] == 0
@@ -41,7 +41,7 @@ def test_a_crawl_tells_how_long_each_part_of_its_way_takes(tmp_path: Path) -> No
         assert plain["gossamer_cpu_seconds"][process] > 0
     assert plain["gossamer_event_loop_wakeup_seconds"]["count"] > 10
     assert {metric.name for metric in METRICS} - plain.keys() <= NOT_KNOWN_YET
-    told = {family.name for family in text_string_to_metric_families(text.decode())}
-    assert told == plain.keys() - {name for name, figure in plain.items() if figure == {}}
+    families = {family.name for family in text_string_to_metric_families(text.decode())}
+    assert families == plain.keys() - {name for name, figure in plain.items() if figure == {}}
     checked = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, timeout=60)
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")

@@ -18,12 +18,12 @@ def test_the_page_is_what_the_service_says() -> None:
 
 
 def test_it_is_openapi_3_1_with_the_routes_of_the_contract() -> None:
-    told = description()
+    schema = description()
 
-    assert told["openapi"].startswith("3.1")
-    assert {"post"} <= told["paths"]["/seed/urls"].keys()
-    assert {"get", "post"} <= told["paths"]["/url/limit"].keys()
-    assert {"get"} <= told["paths"]["/metrics"].keys()
+    assert schema["openapi"].startswith("3.1")
+    assert {"post"} <= schema["paths"]["/seed/urls"].keys()
+    assert {"get", "post"} <= schema["paths"]["/url/limit"].keys()
+    assert {"get"} <= schema["paths"]["/metrics"].keys()
 
 
 def test_every_change_needs_the_token_and_takes_json() -> None:

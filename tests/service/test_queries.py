@@ -1,4 +1,4 @@
-"""Questions to the database: on connections that stay open, a few at a time."""
+"""Queries run on readers that stay open, a few at a time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -80,7 +80,7 @@ def test_a_reader_cannot_change_anything(tmp_path: Path) -> None:
     asked(tmp_path, ask)
 
 
-def test_hosts_are_told_as_they_are_on_record_now(tmp_path: Path) -> None:
+def test_hosts_are_read_from_the_current_database(tmp_path: Path) -> None:
     crawl = small_crawl(tmp_path / "crawl")  # a duplicate, a dead letter and a queued URL on one host
 
     async def main() -> list[tuple[object, ...]]:

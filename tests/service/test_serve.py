@@ -45,7 +45,7 @@ def test_a_crawl_is_served_steered_stopped_and_taken_up_again(site: SmallServer,
         limits_change_and_are_lifted(service, base)
         a_host_is_paused_and_resumed(service, base)
         dead_letters_are_requeued_and_dropped(service, base)
-        what_is_told_agrees(service, base)
+        check_consistency(service, base)
         service.post("/url/limit", {"excludedDomains": ["evil.test"], "depthLimit": 7, "urlLengthLimit": 500})
         service.post("/crawl", {"action": "pause"})
         assert service.stopped() == 0
@@ -79,11 +79,11 @@ def the_token_is_private(service: Service) -> None:
 
 def seeds_are_answered_one_by_one(service: Service, base: str) -> None:
     given = [f"{base}/", f"{base}/#again", "ftp://a.test/", "http://x.test:99999/", "not a url"]
-    told = service.post("/seed/urls", {"urls": given}).json
+    response = service.post("/seed/urls", {"urls": given}).json
 
-    assert [each["status"] for each in told["results"]] == ["accepted", "known", "refused", "refused", "refused"]
-    assert [each["reason"] for each in told["results"]] == [None, None, "bad_scheme", "bad_url", "bad_url"]
-    assert (told["accepted"], told["known"], told["refused"]) == (1, 1, 3)
+    assert [each["status"] for each in response["results"]] == ["accepted", "known", "refused", "refused", "refused"]
+    assert [each["reason"] for each in response["results"]] == [None, None, "bad_scheme", "bad_url", "bad_url"]
+    assert (response["accepted"], response["known"], response["refused"]) == (1, 1, 3)
     several = service.post("/seed/urls", {"urls": f"{base}/a, {base}/b,{base}/broken"}).json
     assert several["accepted"] + several["known"] == 3
     lines = f"{base}/n1\n{base}/n2\n\nmailto:x\n".encode()
@@ -106,8 +106,8 @@ def limits_change_and_are_lifted(service: Service, base: str) -> None:
     service.post("/crawl", {"action": "pause"})
     assert service.get("/crawl").json["state"] == "paused"
     service.post("/seed/urls", {"urls": [f"{base}/{'long' * 30}", f"{base}/short"]})
-    told = service.post("/url/limit", {"depthLimit": 20, "urlLengthLimit": 60})
-    assert told.status == 200 and told.json["excludedDomains"] == []
+    response = service.post("/url/limit", {"depthLimit": 20, "urlLengthLimit": 60})
+    assert response.status == 200 and response.json["excludedDomains"] == []
     service.post("/crawl", {"action": "resume"})
     service.wait_for(f"{base}/short", "stored")
     service.wait_for(f"{base}/{'long' * 30}", "excluded")
@@ -161,7 +161,7 @@ def dead_letters_are_requeued_and_dropped(service: Service, base: str) -> None:
     assert service.get("/dead").json["dead"] == []
 
 
-def what_is_told_agrees(service: Service, base: str) -> None:
+def check_consistency(service: Service, base: str) -> None:
     wait_until(lambda: service.get("/crawl").json["state"] == "idle", "the crawl to have nothing to do")
     status, pages = service.get("/status").json, service.pages()
     stored = sum(each["state"] == "stored" for each in pages.values())

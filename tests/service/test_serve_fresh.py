@@ -36,9 +36,9 @@ def test_a_served_crawl_visits_again_rests_when_paused_and_takes_seeds(tmp_path:
 
         assert service.post("/crawl", {"action": "resume"}).status == 200
         wait_until(lambda: pages.visits("/") > visited and pages.visits("/late") >= 2, "visits after the pause")
-        wait_until(lambda: service.get("/status").json["pages"] == 2, "both pages to be told of")
-        told = service.get("/status").json
-        assert told["refreshed"] >= 2
+        wait_until(lambda: service.get("/status").json["pages"] == 2, "both pages to be status of")
+        status = service.get("/status").json
+        assert status["refreshed"] >= 2
         assert set(pages["/"].answered) <= {200, 304} and 304 in pages["/"].answered
         assert service.stopped() == 0
 

@@ -96,10 +96,10 @@ def test_ap_01_a_body_past_the_cap_is_refused_with_or_without_a_length(service: 
     ids=["broken", "trailing", "nan", "nested", "utf8", "empty", "nul"],
 )
 def test_ap_02_what_is_no_json_is_a_short_400(service: Service, body: bytes) -> None:
-    told = service.post("/seed/urls", body)
+    response = service.post("/seed/urls", body)
 
-    assert told.status == 400
-    assert len(told.body) < 500 and b"Traceback" not in told.body and told.json["error"]
+    assert response.status == 400
+    assert len(response.body) < 500 and b"Traceback" not in response.body and response.json["error"]
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_ap_03_a_wrong_field_is_named_and_nothing_is_applied(
 ) -> None:
     known, limits = discovered(service), service.get("/url/limit").json
 
-    told = service.post(path, body)
+    response = service.post(path, body)
 
-    assert told.status == 422
-    assert str(told.json["field"]).startswith(field)
+    assert response.status == 422
+    assert str(response.json["field"]).startswith(field)
     assert service.post("/url/limit", b'{"depthLimit": 1e400, "urlLengthLimit": 9}').status in (400, 422)
     assert discovered(service) == known
     assert service.get("/url/limit").json == limits
@@ -156,18 +156,18 @@ def test_ap_08_seeds_at_closed_addresses_are_refused_one_by_one(service: Service
         "http://0x7f.2/",
     ]
     known = discovered(service)
-    told = service.post("/seed/urls", {"urls": [*closed, "http://2130706434/", "file:///etc/passwd"]}).json
+    response = service.post("/seed/urls", {"urls": [*closed, "http://2130706434/", "file:///etc/passwd"]}).json
 
-    reasons = [each["reason"] for each in told["results"]]
+    reasons = [each["reason"] for each in response["results"]]
     assert reasons == ["blocked_address"] * 6 + ["bad_scheme"]
     assert discovered(service) == known
 
 
 def test_ap_09_line_ends_in_a_seed_are_refused(service: Service) -> None:
     known = discovered(service)
-    told = service.post("/seed/urls", {"urls": ["http://a.test/", "http://a.test/\r\nX-Evil: 1"]})
+    response = service.post("/seed/urls", {"urls": ["http://a.test/", "http://a.test/\r\nX-Evil: 1"]})
 
-    assert (told.status, told.json["field"]) == (422, "urls.1")
+    assert (response.status, response.json["field"]) == (422, "urls.1")
     assert discovered(service) == known
 
 
@@ -251,9 +251,9 @@ def test_ap_12_limits_that_cannot_be_are_refused_and_change_nothing(
 ) -> None:
     before = service.get("/url/limit").json
 
-    told = service.post("/url/limit", body)
+    response = service.post("/url/limit", body)
 
-    assert (told.status, told.json["field"].partition(".")[0]) == (422, field)
+    assert (response.status, response.json["field"].partition(".")[0]) == (422, field)
     assert service.get("/url/limit").json == before
 
 
@@ -263,7 +263,7 @@ def test_ap_12_no_order_goes_below_the_delay_or_lifts_robots_or_the_address_poli
         widest = {"excludedDomains": [], "depthLimit": 1_000_000, "urlLengthLimit": 65_536}
         assert service.post("/url/limit", widest).status == 200
         given = [site.base + "/", site.base + "/private", "http://127.0.0.9/", "http://169.254.169.254/"]
-        told = service.post("/seed/urls", {"urls": given}).json
+        response = service.post("/seed/urls", {"urls": given}).json
         for seconds in (0, 0.001, 0.0199, -1, 1e9):
             refused = service.post("/hosts/127.0.0.1", {"action": "delay", "seconds": seconds})
             assert (refused.status, refused.json["field"]) == (422, "seconds")
@@ -272,12 +272,12 @@ def test_ap_12_no_order_goes_below_the_delay_or_lifts_robots_or_the_address_poli
         service.wait_for(site.base + "/private", "excluded")
         assert service.pages()[site.base + "/private"]["reason"] == "robots_denied"
 
-    assert [each["reason"] for each in told["results"]] == [None, None, "blocked_address", "blocked_address"]
+    assert [each["reason"] for each in response["results"]] == [None, None, "blocked_address", "blocked_address"]
     assert "/private" not in site.paths()
     assert service.post("/url/limit", {"depthLimit": 20, "urlLengthLimit": 2083}).status == 200
 
 
-def test_whoever_watches_is_told_figures_and_visits(service: Service) -> None:
+def test_clients_of_the_stream_receive_status_and_visits(service: Service) -> None:
     with SmallServer({"/": page("watched")}) as site:
         home, events = site.base + "/", service.events()
         assert next(events)[0] == "history"
@@ -303,12 +303,12 @@ def test_ap_13_odd_agents_paths_and_names_leave_a_clean_log(service: Service) ->
     for path in ("/%0a%1b[31m", "/hosts/%0a%1b%5b31m", "/" + "p" * 60_000, "/" + "q" * 70_000, "/explain?url=%1b%0a"):
         assert service.get(path).status in (200, 400, 404)
     odd = ["http://a%0ab.test/", f"http://{'x' * 60}.{'y' * 60}.test/", "http://\u202eevil.test/", "http://*'!~.test/"]
-    told = service.post("/seed/urls", {"urls": odd}).json
-    for each in told["results"]:
+    response = service.post("/seed/urls", {"urls": odd}).json
+    for each in response["results"]:
         if each["status"] != "refused":
             host = urlsplit(each["url"]).hostname
             assert service.post(f"/hosts/{quote(str(host))}", {"action": "pause"}).status == 200
-    taken = {each["url"] for each in told["results"] if each["status"] != "refused"}
+    taken = {each["url"] for each in response["results"] if each["status"] != "refused"}
     wait_until(lambda: service.log.count('"host.paused"') >= len(taken), "the log to be written")
 
     log = service.log.encode().splitlines()
@@ -326,8 +326,8 @@ def test_ap_15_while_the_store_is_locked_changes_are_answered_with_503(tmp_path:
         db = sqlite3.connect(service.directory / "crawl.db", timeout=60)
         db.execute("BEGIN EXCLUSIVE")
         try:
-            told = service.post("/seed/urls", seed)
-            assert told.status == 503 and int(told.headers["retry-after"]) <= 1
+            response = service.post("/seed/urls", seed)
+            assert response.status == 503 and int(response.headers["retry-after"]) <= 1
             assert service.get("/status").status == service.get("/healthz").status == 200
         finally:
             db.execute("ROLLBACK")
@@ -350,6 +350,6 @@ def test_a_token_that_is_brought_along_is_the_token(tmp_path: Path) -> None:
     (directory / "service.token").write_text("brought-along-by-its-owner\n")
     os.chmod(directory / "service.token", 0o600)
     with Service(directory) as service:
-        told = service.post("/crawl", {"action": "pause"}, Authorization="Bearer brought-along-by-its-owner")
+        response = service.post("/crawl", {"action": "pause"}, Authorization="Bearer brought-along-by-its-owner")
 
-    assert told.status == 200
+    assert response.status == 200

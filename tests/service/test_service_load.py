@@ -43,10 +43,10 @@ def streamed(service: Service, pieces: Iterable[bytes]) -> dict[str, int]:
     headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/x-ndjson"}
     connection.request("POST", "/seed/urls", iter(pieces), headers, encode_chunked=True)
     answer = connection.getresponse()
-    told = json.loads(answer.read())
+    response = json.loads(answer.read())
     connection.close()
-    assert answer.status == 200, told
-    return {name: told[name] for name in ("accepted", "known", "refused")}
+    assert answer.status == 200, response
+    return {name: response[name] for name in ("accepted", "known", "refused")}
 
 
 def lines(urls: Iterable[str]) -> Iterator[bytes]:
@@ -96,7 +96,7 @@ def test_ap_04_a_stream_of_seeds_is_taken_in_bounded_memory_while_others_are_ser
                     answers.extend(service.get(path).status for path in ("/metrics", "/crawl"))
                     memory.append(resident(service))
 
-        told = streamed(service, pieces())
+        response = streamed(service, pieces())
         plain = [f"http://h{n % 500}.test/plain/{n}" for n in range(SEEDS // 10)]
         lots = [plain[at::100] for at in range(100)]
         accepted = sum(service.post("/seed/urls", {"urls": lot}).json["accepted"] for lot in lots)
@@ -106,7 +106,7 @@ def test_ap_04_a_stream_of_seeds_is_taken_in_bounded_memory_while_others_are_ser
     # Nothing but what is on the disk: the process was not asked to end.
     with contextlib.closing(sqlite3.connect(tmp_path / "crawl" / "crawl.db")) as db:
         assert db.execute("SELECT count(*) FROM urls").fetchone()[0] == SEEDS + len(plain) + 1
-    assert told == {"accepted": SEEDS, "known": 0, "refused": 0}
+    assert response == {"accepted": SEEDS, "known": 0, "refused": 0}
     assert (accepted, again) == (len(plain), {"accepted": 1, "known": 1, "refused": 0})
     # The body has 200 bytes a seed. What stays of one are 80 bytes of the seen test, for at most a million of them;
     # the database's own cache of 64 MiB is filled, and the working set of the frontier.
@@ -114,30 +114,30 @@ def test_ap_04_a_stream_of_seeds_is_taken_in_bounded_memory_while_others_are_ser
     assert answers == [200] * (2 * (SEEDS // 10_000))
 
 
-def test_ap_11_many_hosts_with_odd_names_leave_the_figures_small(tmp_path: Path) -> None:
+def test_ap_11_many_hosts_with_odd_names_leave_the_metrics_small(tmp_path: Path) -> None:
     odd = ("xn--bcher-kva", "under_score", "-dash", "a" * 60, "1.2.3.4", "star*", "%C3%A4", "q'uote", "x~y")
     (tmp_path / "gossamer.toml").write_text("[retry]\nmax_tries = 1\n")
     with no_names() as port:
         options = ["--config", tmp_path / "gossamer.toml", "--dns", f"127.0.0.1:{port}", "--concurrency", 200]
         with Service(tmp_path / "crawl", "--no-allow-private", *options) as service:
-            told = streamed(service, lines(f"http://{odd[n % len(odd)]}.h{n}.test/" for n in range(HOSTS)))
-            assert told["accepted"] > 0.9 * HOSTS
-            wait_until(lambda: service.get("/status").json["dead"] >= told["accepted"] // 2, "half of it", 500)
+            response = streamed(service, lines(f"http://{odd[n % len(odd)]}.h{n}.test/" for n in range(HOSTS)))
+            assert response["accepted"] > 0.9 * HOSTS
+            wait_until(lambda: service.get("/status").json["dead"] >= response["accepted"] // 2, "half of it", 500)
             text = service.get("/metrics")
 
     samples = [s for family in text_string_to_metric_families(text.body.decode()) for s in family.samples]
     assert len(samples) <= 2000 and len(text.body) <= MIB
     assert ".test" not in text.body.decode() and "xn--" not in text.body.decode()
-    assert sum(s.value for s in samples if s.labels.get("reason") == "dns_nxdomain") >= told["accepted"] // 2
+    assert sum(s.value for s in samples if s.labels.get("reason") == "dns_nxdomain") >= response["accepted"] // 2
 
 
 def test_ap_14_seeds_that_were_confirmed_are_there_after_a_kill(tmp_path: Path) -> None:
     for number in range(KILLS):
         with Service(tmp_path / "crawl", "--no-allow-private", "--dns", "127.0.0.1:9") as service:
             urls = [f"http://h{n}.test/{number}/{n}" for n in range(PER_CALL)]
-            told = service.post("/seed/urls", {"urls": urls})
+            response = service.post("/seed/urls", {"urls": urls})
             service.kill()
-            assert told.json["accepted"] == PER_CALL
+            assert response.json["accepted"] == PER_CALL
 
     with Service(tmp_path / "crawl", "--no-allow-private", "--dns", "127.0.0.1:9") as service:
         assert service.get("/status").json["discovered"] == KILLS * PER_CALL
@@ -162,13 +162,13 @@ def test_tr_11_a_seed_of_a_new_host_is_fetched_soon_though_the_frontier_is_full_
         SmallServer(new_site, "127.0.0.2") as new,
         Service(tmp_path / "crawl", "--scope", "any") as service,
     ):
-        told = streamed(service, lines(f"{trap.base}/calendar/{n}" for n in range(TRAP)))
+        response = streamed(service, lines(f"{trap.base}/calendar/{n}" for n in range(TRAP)))
         wait_until(lambda: len(trap.asked) > 20, "the trap to be crawled")
         assert service.post("/seed/urls", {"urls": [new.base + "/"]}).json["accepted"] == 1
         accepted_at = len(trap.asked)
         wait_until(lambda: visits_before, "the new host to be visited")
 
-    assert told["accepted"] == TRAP
+    assert response["accepted"] == TRAP
     assert visits_before[0] - accepted_at <= 100
 
 

@@ -47,12 +47,12 @@ def test_ap_05_without_the_token_every_call_that_needs_it_is_refused(places: Pla
         for authorization in (None, "Bearer " + "x" * 43, f"Basic {service.token}", f"Bearer {service.token}x"):
             if path == "/events" and method == "GET" and open_to_all:
                 continue  # it never ends
-            told = asked(service, method, path, authorization)
+            response = asked(service, method, path, authorization)
             if path in LIVENESS or open_to_all:
-                assert told.status != 401
+                assert response.status != 401
             else:
-                assert told.status == 401 and told.headers["www-authenticate"] == "Bearer"
-                assert method == "HEAD" or told.json["error"] == "missing or wrong token"
+                assert response.status == 401 and response.headers["www-authenticate"] == "Bearer"
+                assert method == "HEAD" or response.json["error"] == "missing or wrong token"
 
 
 @pytest.mark.parametrize(("method", "path"), [call for call in CALLS if call != ("GET", "/events")])

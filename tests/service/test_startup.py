@@ -1,4 +1,4 @@
-"""While a crawl is being opened, callers are told so; the socket then goes on to whoever takes over."""
+"""While a crawl is being opened, requests are answered 503; the socket is then handed on."""
 
 import asyncio
 import http.client
@@ -68,7 +68,7 @@ def test_changes_are_put_off_whatever_their_length_and_heads_have_no_body() -> N
 
 
 @pytest.mark.parametrize("said", [b"nonsense\r\n\r\n", b"x" * 100_000])
-def test_what_is_no_request_holds_nobody_up(said: bytes) -> None:
+def test_malformed_requests_block_no_other_client(said: bytes) -> None:
     async def main() -> tuple[int, str | None, bytes]:
         with listen("127.0.0.1", 0) as listening:
             opened = asyncio.get_running_loop().create_future()

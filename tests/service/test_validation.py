@@ -1,4 +1,4 @@
-"""Wrong calls are told what is wrong with them, in words that name it, and change nothing."""
+"""Invalid requests are rejected with a message that names the field, and change nothing."""
 
 import http.client
 import json
@@ -56,15 +56,15 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         ),
     ],
 )
-def test_a_wrong_body_is_told_which_field_is_wrong_and_what_it_holds(
+def test_an_invalid_body_is_rejected_with_the_field_and_its_value(
     service: Service, path: str, body: bytes, field: str | None, words: str
 ) -> None:
     before = service.get("/url/limit").json, service.get(f"/hosts/{HOST}").json["paused"]
 
-    told = service.post(path, body)
+    response = service.post(path, body)
 
-    assert (told.status, told.json["field"]) == (422, field)
-    assert words in told.json["error"]
+    assert (response.status, response.json["field"]) == (422, field)
+    assert words in response.json["error"]
     assert (service.get("/url/limit").json, service.get(f"/hosts/{HOST}").json["paused"]) == before
 
 
@@ -84,17 +84,17 @@ def test_a_wrong_body_is_told_which_field_is_wrong_and_what_it_holds(
         ("/seed/urls", 405, None, 'GET is not allowed for "/seed/urls"; use POST'),
     ],
 )
-def test_a_wrong_question_is_told_what_is_wrong_with_it(
+def test_an_invalid_query_is_rejected_with_the_reason(
     service: Service, path: str, status: int, field: str | None, words: str
 ) -> None:
-    told = service.get(path)
+    response = service.get(path)
 
-    assert (told.status, told.json["field"]) == (status, field)
-    assert words in told.json["error"]
+    assert (response.status, response.json["field"]) == (status, field)
+    assert words in response.json["error"]
 
 
 @pytest.mark.service
-def test_whoever_is_refused_at_the_gate_is_told_for_what(service: Service) -> None:
+def test_access_control_gives_the_reason_of_a_refusal(service: Service) -> None:
     body = {"urls": ["http://a.test/"]}
 
     assert '"evil.test"' in service.get("/status", Host="evil.test").json["error"]
@@ -113,7 +113,7 @@ def test_head_is_answered_as_get_without_the_body(service: Service, path: str) -
 
 
 @pytest.mark.service
-def test_head_of_what_never_ends_is_answered_and_leaves_nobody_watching(service: Service) -> None:
+def test_head_of_a_stream_is_answered_and_leaves_no_client_behind(service: Service) -> None:
     for _ in range(30):  # more than may watch
         connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
         connection.request("HEAD", "/events")
@@ -135,11 +135,11 @@ def test_a_stream_takes_lines_as_they_are_and_as_json_strings_and_refuses_what_i
         b"http://lines.test/a\x01b",
         b"http://lines.test/\xff",
     ]
-    told = service.post("/seed/urls", b"\n".join(lines), Content_Type="application/x-ndjson").json
+    response = service.post("/seed/urls", b"\n".join(lines), Content_Type="application/x-ndjson").json
 
-    assert (told["accepted"], told["known"], told["refused"]) == (2, 1, 3)
-    assert {each["reason"] for each in told["results"]} == {"bad_url"}
-    assert "http://lines.test/?" in {each["given"] for each in told["results"]}
+    assert (response["accepted"], response["known"], response["refused"]) == (2, 1, 3)
+    assert {each["reason"] for each in response["results"]} == {"bad_url"}
+    assert "http://lines.test/?" in {each["given"] for each in response["results"]}
     assert {*service.pages("&host=lines.test")} == {"http://lines.test/plain", "http://lines.test/%C3%A9"}
 
 
@@ -147,15 +147,15 @@ def test_a_stream_takes_lines_as_they_are_and_as_json_strings_and_refuses_what_i
 def test_a_line_without_end_is_refused_by_its_number(service: Service) -> None:
     body = b"http://lines.test/1\nhttp://lines.test/2\n" + b"x" * 200_000
 
-    told = service.post("/seed/urls", body, Content_Type="application/x-ndjson")
+    response = service.post("/seed/urls", body, Content_Type="application/x-ndjson")
 
-    assert (told.status, told.json["field"]) == (422, "line 3")
+    assert (response.status, response.json["field"]) == (422, "line 3")
 
 
 @pytest.mark.service
-def test_whoever_comes_back_with_the_last_id_is_told_what_he_missed(tmp_path: Path) -> None:
+def test_a_client_that_reconnects_with_the_last_id_receives_what_it_missed(tmp_path: Path) -> None:
     with SmallServer({"/": page("missed")}) as site, Service(tmp_path / "crawl") as service:
-        watcher = service.events()  # while somebody watches, visits are noted
+        watcher = service.events()  # visits are collected while there is a client
         place = next(watcher)[1]
         assert service.post("/seed/urls", {"urls": [site.base + "/"]}).json["accepted"] == 1
         service.wait_for(site.base + "/", "stored")
@@ -170,7 +170,7 @@ def test_whoever_comes_back_with_the_last_id_is_told_what_he_missed(tmp_path: Pa
 
 
 def _first_second(service: Service, last: str | None) -> dict[str, tuple[str, bytes]]:
-    """What a new watcher is told at once: name -> id and data of each event."""
+    """The first events of a new client: name -> id and data."""
     found: dict[str, tuple[str, bytes]] = {}
     for name, number, data in service.events(last):
         if name in found:
@@ -184,7 +184,7 @@ def test_a_name_that_cannot_be_is_no_place_to_listen() -> None:
         listen("not..a..name", 0)
 
 
-def test_a_long_value_is_told_by_its_beginning() -> None:
+def test_a_long_value_is_truncated() -> None:
     assert quote("x" * 10_000) == '"' + "x" * 59 + "…"
     assert quote(["a", "b"]) == "a list of 2"
     assert quote("line\nend") == '"line\\nend"'

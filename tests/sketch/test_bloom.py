@@ -1,4 +1,4 @@
-"""The growing Bloom filter: never forgets, errs at the stated rate, says nothing before it is ready."""
+"""The growing Bloom filter: no false negatives, the stated error rate, nothing new before it is ready."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Signatures of texts: the same for the same text, close for close ones, far for others, none for too little."""
+"""Signatures of texts: equal for equal texts, close for similar ones, none for short ones."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The hub between workers: what it carries, when it knows that all is done, and who may store how many pages."""
+"""The hub: what it forwards, when it knows that all work is done, and page quotas."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ class Room:
         self.hub.on_message(number, STATE, activity, pages)
 
 
-def test_nobody_contacts_a_host_before_all_have_opened_their_parts() -> None:
+def test_no_worker_contacts_a_host_before_all_shares_are_open() -> None:
     room = Room()
     room.hub.on_message(0, OPEN, 0)
     room.hub.on_message(2, OPEN, 0)
@@ -122,7 +122,7 @@ def test_what_is_for_a_dead_worker_is_dropped_and_asked_for_again_when_it_is_bac
     assert room.links[2].sent[-1] == (RESTARTED, 1)
 
 
-def test_half_of_the_pages_is_shared_out_and_the_rest_goes_to_whoever_needs_it() -> None:
+def test_half_of_the_pages_is_shared_out_and_the_rest_goes_to_workers_that_need_it() -> None:
     room = Room(2, max_pages=100).open()
     assert [links.last(ALLOW) for links in room.links] == [(25,), (25,)]
     room.report(0, Activity.FULL, 25)
@@ -175,7 +175,7 @@ def test_with_all_pages_stored_it_is_over_at_once(pages: tuple[int, int]) -> Non
     assert (room.done, room.hub.finished) == (1, False)
 
 
-def test_the_last_moment_of_a_worker_stays_known() -> None:
+def test_the_last_snapshot_of_a_worker_is_kept() -> None:
     room = Room().open()
     room.hub.on_message(0, SNAPSHOT, Snapshot(at=Instant(1.0), pages=3))
     room.hub.on_message(0, ENDED, Snapshot(at=Instant(2.0), pages=4))
@@ -191,7 +191,7 @@ def test_an_error_of_a_worker_is_passed_on() -> None:
     assert [str(error) for error in room.errors] == ["no room"]
 
 
-def test_stopping_is_told_to_all_and_nothing_is_begun_after_it() -> None:
+def test_stop_is_sent_to_all_workers_and_nothing_is_started_after_it() -> None:
     room = Room()
     room.hub.stop()
     room.open()

@@ -1,4 +1,4 @@
-"""How many workers a crawl has, as its directory knows it."""
+"""The number of workers of a crawl, as its directory records it."""
 
 import json
 from pathlib import Path

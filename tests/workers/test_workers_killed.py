@@ -1,4 +1,4 @@
-"""Workers and their supervisor are killed: the others go on, nothing is lost, nothing twice, nobody is hurried."""
+"""Workers and their supervisor are killed: the others go on, nothing is lost or repeated, every gap is kept."""
 
 import random
 from pathlib import Path

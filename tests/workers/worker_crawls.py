@@ -1,4 +1,4 @@
-"""Crawls by several workers, as a user runs them, and what can be done to their processes."""
+"""Crawls by several workers, as a user runs them, and ways to disturb their processes."""
 
 import json
 import os

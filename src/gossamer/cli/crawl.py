@@ -12,7 +12,7 @@ from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, holds_crawl, parts_of, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import CrawlLocation, archive_folder, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, open_crawl
 from gossamer.crawl.visit.host_settings import ORDERS
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.model.facts import HostOverrides
@@ -152,14 +152,16 @@ def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> N
     """The report, and with --json the contract's object as the last line of `out`."""
     if not config.quiet:
         directory = Path(config.dir)
-        files = files_of(directory, archive_folder(config.blobs))
+        files = files_of(CrawlLocation(directory, config.blobs))
         print_report(last, directory, err if config.json else out, files, max_pages=config.max_pages)
     if config.json:
         print(json.dumps(to_contract(last)), file=out, flush=True)
 
 
-def files_of(directory: Path, blobs: Path | None = None) -> CrawlFiles:
-    """Where the results of a crawl are. `blobs`: its archive, if that is not in the directory."""
-    parts = parts_of(directory)
-    archives = [part / ARCHIVE for part in parts] if blobs is None else [blobs]
-    return CrawlFiles(archives, [part / DATABASE for part in parts], directory / LOG)
+def files_of(location: CrawlLocation) -> CrawlFiles:
+    """Where the results of a crawl are, and how much is in its archive."""
+    parts, blobs = parts_of(location.directory), archive_folder(location.blobs)
+    folders = [part / ARCHIVE for part in parts] if blobs is None else [blobs]
+    sizes = [archive.size(name) or 0 for archive in map(archive_in, folders) for name in archive.files()]
+    databases = [part / DATABASE for part in parts]
+    return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes))

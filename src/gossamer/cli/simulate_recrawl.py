@@ -100,7 +100,7 @@ def makers_of(arguments: argparse.Namespace) -> "dict[str, Maker]":
 
 def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
     """As many as `--sets` says: they differ in what is drawn."""
-    from gossamer.lab.simulate.recrawl_world import Drawn, capped, drawn_world, recorded_world
+    from gossamer.lab.simulate.recrawl_world import Drawn, drawn_world, recorded_world, with_cap
 
     sets = given.at_least(1, given.whole(arguments, "sets"), "--sets") or _SETS
     first = given.whole(arguments, "seed") or 1
@@ -129,7 +129,7 @@ def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
         return worlds
     if cap == 0:
         raise UsageError("--cap: a host that allows nothing is not worth visiting")
-    return [capped(world, cap * world.pages / cycle) for world in worlds]
+    return [with_cap(world, cap * world.pages / cycle) for world in worlds]
 
 
 def webs_of(arguments: argparse.Namespace, seeds: Iterable[int]) -> "list[World]":

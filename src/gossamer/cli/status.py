@@ -18,7 +18,7 @@ from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatting
 from gossamer.observe.formatting import Section, plain_report
 from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates, freshness_object, merge_freshness
-from gossamer.observe.snapshot import Snapshot, crawl_state, read_live
+from gossamer.observe.snapshot import Snapshot, crawl_state, read_status_file
 from gossamer.observe.wait_reasons import Waits, merge_waits, or_more, waiting_for
 from gossamer.recrawl.freshness import stored_freshness_metrics
 from gossamer.reports.all_workers import join_totals
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         freshenings = [stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now) for reader in readers]
         outbox = sum(reader.count_outbox() for reader in readers)
     lives = [
-        None if process is None else read_live(part / STATUS, process, now)
+        None if process is None else read_status_file(part / STATUS, process, now)
         for part, process in zip(crawl.parts, holders, strict=True)
     ]
     found = join_totals(totals, outbox)

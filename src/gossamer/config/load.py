@@ -145,14 +145,14 @@ def read_toml(path: Path) -> dict[str, object]:
     """The keys of a configuration file, with underscores in place of hyphens. Raises UsageError."""
     try:
         with path.open("rb") as file:
-            return underscored(tomllib.load(file))
+            return with_underscores(tomllib.load(file))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
 
 
-def underscored(table: Mapping[str, object]) -> dict[str, object]:
+def with_underscores(table: Mapping[str, object]) -> dict[str, object]:
     """The table with underscores in place of hyphens in its keys. Host names and header names are left as they are."""
     found: dict[str, object] = {}
     for key, value in table.items():
@@ -160,9 +160,9 @@ def underscored(table: Mapping[str, object]) -> dict[str, object]:
         if not isinstance(value, dict) or key == "headers":
             found[key] = value
         elif key == "host":
-            found[key] = {name: underscored(own) if isinstance(own, dict) else own for name, own in value.items()}
+            found[key] = {name: with_underscores(own) if isinstance(own, dict) else own for name, own in value.items()}
         else:
-            found[key] = underscored(value)
+            found[key] = with_underscores(value)
     return found
 
 
@@ -226,10 +226,10 @@ def _convert(value: object, kind: type[T], within: str = "") -> T:
     try:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
-        raise _named(str(error), within) from error
+        raise _config_error(str(error), within) from error
 
 
-def _named(message: str, within: str) -> ConfigError:
+def _config_error(message: str, within: str) -> ConfigError:
     """A ConfigError with the key taken from msgspec's message: 'Expected `int`, got `str` - at `$.fetch.ftp`'."""
     problem, _, where = message.partition(" - at `$")
     path = ".".join(part for part in (within, where.rstrip("`").lstrip(".")) if part)

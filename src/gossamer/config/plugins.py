@@ -28,11 +28,11 @@ def orderings() -> Mapping[str, Callable[[], Ordering]]:
     A plugin is imported when its factory is called, so a broken plugin does not affect the others. The factory then
     raises UsageError with the plugin's name.
     """
-    found = {entry.name: partial(_made, entry) for entry in entry_points(group=ORDERINGS_GROUP)}
+    found = {entry.name: partial(_make_ordering, entry) for entry in entry_points(group=ORDERINGS_GROUP)}
     return {**found, **ORDERINGS}
 
 
-def _made(entry: EntryPoint) -> Ordering:
+def _make_ordering(entry: EntryPoint) -> Ordering:
     where = f"the ordering {entry_label(entry)}"
     ordering = load_plugin(entry, Ordering, where, "gossamer.frontier.orderings.Ordering")
     if ordering.name != entry.name:
@@ -44,11 +44,11 @@ def recrawl_policies() -> "Mapping[str, Callable[[], RecrawlPolicy]]":
     """A factory for each recrawl policy by name; see `orderings`."""
     from gossamer.recrawl.policies import RECRAWL_POLICIES
 
-    found = {entry.name: partial(_made_policy, entry) for entry in entry_points(group=RECRAWL_GROUP)}
+    found = {entry.name: partial(_make_policy, entry) for entry in entry_points(group=RECRAWL_GROUP)}
     return {**found, **RECRAWL_POLICIES}
 
 
-def _made_policy(entry: EntryPoint) -> "RecrawlPolicy":
+def _make_policy(entry: EntryPoint) -> "RecrawlPolicy":
     from gossamer.recrawl.policies import RecrawlPolicy
 
     where = f"the recrawl policy {entry_label(entry)}"

@@ -161,7 +161,7 @@ def guess_encoding(body: bytes) -> str:
         codecs.utf_8_decode(body, "strict", False)
     except UnicodeDecodeError:
         telling = _TELLING.search(body)
-        return _detected(body, 0 if telling is None else telling.start())
+        return _detect(body, 0 if telling is None else telling.start())
     return "UTF-8"
 
 
@@ -172,7 +172,7 @@ def _japanese_in_ascii(body: bytes) -> str:
     return found if found == "ISO-2022-JP" else "UTF-8"
 
 
-def _detected(body: bytes, start: int) -> str:
+def _detect(body: bytes, start: int) -> str:
     """The guess of turbohtml's detector, which follows Firefox's, for the first few kilobytes with non-ASCII bytes.
 
     Tags are removed: the detector would treat a `<meta>` anywhere as a declaration. A space goes first, so that bytes

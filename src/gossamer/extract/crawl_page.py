@@ -141,10 +141,10 @@ def extract_page(
     """
     tree, encoding, sound = page_tree(body, content_type)
     links = tree.find_all("link")
-    hrefs, nofollow_links = _linked(links, url)
+    hrefs, nofollow_links = _link_targets(links, url)
     asked = DirectivesFor(agent, robots_tag)
-    meta_language = _heeded(tree.find_all("meta"), url, asked, hrefs)
-    nofollow_links += _anchored(tree, hrefs)
+    meta_language = _read_metas(tree.find_all("meta"), url, asked, hrefs)
+    nofollow_links += _add_anchors(tree, hrefs)
     hrefs += [
         src for name in ("iframe", "frame") for frame in tree.find_all(name) if (src := frame.attr("src")) is not None
     ]
@@ -167,8 +167,8 @@ def extract_page(
         dropped,
         long,
         first_long,
-        0 if sound else _replaced(tree, body, encoding),
-        _deep(tree) if is_large(body) else 0,
+        0 if sound else _count_replaced(tree, body, encoding),
+        _count_deep(tree) if is_large(body) else 0,
         canonical=canonical_of(links),
         language=declared_language(tree, meta_language, content_language),
         signature=page_signature(tree) if sign else None,  # last: it destroys the tree
@@ -188,7 +188,7 @@ def title_of(tree: Document) -> str | None:
     """The first title of the page, not of an SVG image in it."""
     for element in tree.find_all("title"):
         if element.namespace is _HTML:
-            return trimmed(element.text)
+            return trim(element.text)
     return None
 
 
@@ -204,25 +204,25 @@ def canonical_of(links: list[Element]) -> str | None:
     return None
 
 
-def drawn_href(anchor: Element) -> str | None:
+def svg_href(anchor: Element) -> str | None:
     """The address of an anchor in an SVG image, which may use the old attribute."""
     return anchor.attr("xlink:href") if anchor.namespace is Namespace.SVG else None
 
 
-def trimmed(text: str, most: int = MAX_TITLE) -> str | None:
+def trim(text: str, most: int = MAX_TITLE) -> str | None:
     """White space as single spaces, cut at `most` characters; None if nothing is left."""
     # Cut before splitting: an unclosed title contains the rest of the page.
     return " ".join(text[: 10 * most].split())[:most].rstrip() or None
 
 
-def _replaced(tree: Document, body: bytes, encoding: str) -> int:
+def _count_replaced(tree: Document, body: bytes, encoding: str) -> int:
     """How many characters had to be replaced; in encodings other than UTF-8, only those in the text."""
     if encoding == "UTF-8":
         return replaced_in_utf8(body)
     return 0 if encoding == "windows-1252" else tree.text.count("\ufffd")  # every byte is valid in windows-1252
 
 
-def _deep(tree: Document) -> int:
+def _count_deep(tree: Document) -> int:
     """How many links are nested too deep. Walking up from every link costs more than everything else; for pages with
     hundreds of thousands of levels, which are parsed in another process, that does not matter."""
     anchors = (anchor for anchor in tree.iter_elements("a") if anchor.attr("href") is not None)
@@ -236,7 +236,7 @@ def _without_long(hrefs: list[str]) -> tuple[list[str], int, list[LongLink]]:
     return kept, len(hrefs) - len(kept), [long_link(href) for href in islice(too_long, MAX_LONG_LINKS)]
 
 
-def _linked(links: list[Element], url: str) -> tuple[list[str], int]:
+def _link_targets(links: list[Element], url: str) -> tuple[list[str], int]:
     """The addresses in link elements that lead to pages, and how many of them are marked nofollow."""
     hrefs: list[str] = []
     forbidden = 0
@@ -254,7 +254,7 @@ def _linked(links: list[Element], url: str) -> tuple[list[str], int]:
     return hrefs, forbidden
 
 
-def _heeded(metas: list[Element], url: str, asked: DirectivesFor, hrefs: list[str]) -> str | None:
+def _read_metas(metas: list[Element], url: str, asked: DirectivesFor, hrefs: list[str]) -> str | None:
     """Process meta elements: directives and refreshes. Returns the language that one declares."""
     language: str | None = None
     for element in metas:
@@ -278,7 +278,7 @@ def _heeded(metas: list[Element], url: str, asked: DirectivesFor, hrefs: list[st
     return language
 
 
-def _anchored(tree: Document, hrefs: list[str]) -> int:
+def _add_anchors(tree: Document, hrefs: list[str]) -> int:
     """Add the addresses of anchors and areas. Returns how many of these are marked nofollow."""
     forbidden = len(tree.select(_FORBIDDEN))
     if forbidden:
@@ -287,7 +287,7 @@ def _anchored(tree: Document, hrefs: list[str]) -> int:
         hrefs += cast("list[str]", _ADDRESSES(tree))
     others = [(area, area.attr("href")) for area in tree.find_all("area")]
     if tree.find("svg") is not None:
-        others += [(anchor, drawn_href(anchor)) for anchor in tree.select(_DRAWN)]
+        others += [(anchor, svg_href(anchor)) for anchor in tree.select(_DRAWN)]
     for element, href in others:
         if href is None:
             continue

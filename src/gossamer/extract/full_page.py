@@ -22,10 +22,10 @@ from gossamer.extract.crawl_page import (
     base_of,
     canonical_in_header,
     canonical_of,
-    drawn_href,
     refresh_target,
+    svg_href,
     title_of,
-    trimmed,
+    trim,
 )
 from gossamer.extract.page_meta import OUR_NAME, DirectivesFor, declared_language, language_tag
 from gossamer.extract.tree import page_tree
@@ -116,13 +116,13 @@ def srcset_candidates(value: str) -> list[Candidate]:
         described = _DESCRIPTORS.match(value, position)
         assert described is not None, "the expression matches the empty string before the end"
         position = described.end()
-        found = _described(url, _DESCRIPTOR.findall(described[1]))
+        found = _read_candidate(url, _DESCRIPTOR.findall(described[1]))
         if found is not None:
             candidates.append(found)
     return candidates
 
 
-def _described(url: str, descriptors: list[str]) -> Candidate | None:
+def _read_candidate(url: str, descriptors: list[str]) -> Candidate | None:
     width: int | None = None
     density: float | None = None
     height: int | None = None
@@ -313,7 +313,7 @@ class _Reader:
             tag = element.tag
             if tag == "a":
                 href = element.attr("href")
-                self._add(drawn_href(element) if href is None else href, LinkKind.ANCHOR, element)
+                self._add(svg_href(element) if href is None else href, LinkKind.ANCHOR, element)
             elif tag == "area":
                 self._add(element.attr("href"), LinkKind.AREA, element)
             elif tag == "iframe" or tag == "frame":
@@ -369,7 +369,7 @@ class _Reader:
         if name:
             self.directives.on_meta(name, content)
             if self.description is None and name.strip().lower() == "description":
-                self.description = trimmed(content, MAX_DESCRIPTION)
+                self.description = trim(content, MAX_DESCRIPTION)
         equivalent = (element.attr("http-equiv") or "").lower()
         if equivalent == "refresh":
             target = refresh_target(content)

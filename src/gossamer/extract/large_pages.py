@@ -13,7 +13,7 @@ import msgspec
 
 from gossamer.extract.crawl_page import PageContent
 from gossamer.extract.page_meta import OUR_NAME
-from gossamer.extract.page_worker import LENGTH, Question, read_answer
+from gossamer.extract.page_worker import LENGTH, PageRequest, read_result
 
 START_SECONDS = 30.0
 READING_SECONDS = 2.0
@@ -42,7 +42,7 @@ class LargePages:
         sign: bool = False,
     ) -> PageContent | None:
         """As `extract_page`, or None if the page could not be parsed in time."""
-        question = Question(body, content_type, url, robots_tag, sign, content_language, agent, self._limit)
+        question = PageRequest(body, content_type, url, robots_tag, sign, content_language, agent, self._limit)
         async with self._lock:
             try:
                 child = self._child or await self._start()
@@ -71,7 +71,7 @@ class LargePages:
         return child
 
     @staticmethod
-    async def _request(child: asyncio.subprocess.Process, question: Question) -> PageContent:
+    async def _request(child: asyncio.subprocess.Process, question: PageRequest) -> PageContent:
         assert child.stdin is not None
         assert child.stdout is not None
         data = msgspec.msgpack.encode(question)
@@ -79,7 +79,7 @@ class LargePages:
         child.stdin.write(data)
         await child.stdin.drain()
         (length,) = LENGTH.unpack(await child.stdout.readexactly(LENGTH.size))
-        return read_answer(await child.stdout.readexactly(length))
+        return read_result(await child.stdout.readexactly(length))
 
     async def _stop(self) -> None:
         child, self._child = self._child, None

@@ -19,7 +19,7 @@ from gossamer.model.formats import LongLink
 LENGTH = struct.Struct("<I")
 
 
-class Question(msgspec.Struct, array_like=True):
+class PageRequest(msgspec.Struct, array_like=True):
     body: bytes
     content_type: str | None
     url: str
@@ -51,9 +51,9 @@ ANSWER = msgspec.msgpack.Decoder(
 )
 
 
-def answer(question: bytes) -> bytes:
+def process_request(question: bytes) -> bytes:
     """Parse one page."""
-    asked = msgspec.msgpack.decode(question, type=Question)
+    asked = msgspec.msgpack.decode(question, type=PageRequest)
     signal.setitimer(signal.ITIMER_PROF, asked.seconds)  # its signal is not handled, so it kills the process
     page = extract_page(
         asked.body,
@@ -69,7 +69,7 @@ def answer(question: bytes) -> bytes:
     return found
 
 
-def read_answer(data: bytes) -> PageContent:
+def read_result(data: bytes) -> PageContent:
     return PageContent(*ANSWER.decode(data))
 
 
@@ -79,7 +79,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     sink.flush()
     while len(head := source.read(LENGTH.size)) == LENGTH.size:
         question = source.read(LENGTH.unpack(head)[0])
-        found = answer(question)
+        found = process_request(question)
         sink.write(LENGTH.pack(len(found)) + found)
         sink.flush()
 

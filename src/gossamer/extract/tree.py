@@ -19,20 +19,20 @@ def page_tree(body: bytes, content_type: str | None) -> tuple[Document, str, boo
     """
     declared = declared_encoding(body, charset_parameter(content_type))
     encoding = declared or guess_encoding(body)
-    tree, sound = _parsed(body, encoding)
+    tree, sound = _parse(body, encoding)
     if declared is None:
         # A declaration may come too late for the prescan. Then, as in the standard, parse again from the start.
         late = _late_declaration(tree)
         if late is not None and late != encoding:
             encoding = late
-            tree, sound = _parsed(body, encoding)
+            tree, sound = _parse(body, encoding)
     if tree.find("template") is not None:
         # A template is inert, unless it declares a shadow root: browsers render that and follow its links.
         tree.remove("template:not([shadowrootmode])")
     return tree, encoding, sound
 
 
-def _parsed(body: bytes, encoding: str) -> tuple[Document, bool]:
+def _parse(body: bytes, encoding: str) -> tuple[Document, bool]:
     """The whole tree, and whether the body is valid UTF-8. Python decodes it at least as fast as the parser, faster if
     it is not Latin text, and reports invalid bytes."""
     if encoding == "UTF-8" and not body.startswith(codecs.BOM_UTF8):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ada_url import join_url, normalize_url
 
 from gossamer.filter.authority import MAX_HOST, MAX_LABEL, Authority, fold_escapes, read_authority
-from gossamer.filter.query_rules import CanonicalRules, rewritten
+from gossamer.filter.query_rules import CanonicalRules, rewrite_path
 from gossamer.model.formats import abbreviated
 from gossamer.model.units import HostKey, Origin, Url
 
@@ -106,7 +106,7 @@ class Canonicaliser:
         if rest[-1] == "?" and rest.find("?") == len(rest) - 1:
             rest = rest[:-1]
         if self._rewrites:
-            rest = rewritten(rest, self.rules)
+            rest = rewrite_path(rest, self.rules)
         origin, host = authority
         return Canonical(Url(origin + rest), host, origin, len(origin))
 

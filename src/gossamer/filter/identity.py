@@ -22,7 +22,7 @@ from gossamer.filter.query_rules import (
     SESSION_PARAMETERS,
     TRACKING_PARAMETERS,
     TRACKING_PREFIXES,
-    minimised,
+    minimise_url,
     without_session,
 )
 from gossamer.filter.url_shape import shape_of
@@ -117,7 +117,7 @@ class Identities:
     def identity_of(self, url: Url, host: HostKey) -> str:
         """The text that represents all URLs that are the same as this one."""
         same = url if self._plain and host not in self._learned else self._same(url, host)
-        return minimised(Url(same)) if self.rules.minimise else same
+        return minimise_url(Url(same)) if self.rules.minimise else same
 
     def _find_same(self, url: Url, host: HostKey) -> str:
         rules = self.rules

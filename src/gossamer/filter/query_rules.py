@@ -62,13 +62,13 @@ class CanonicalRules:
 
     @property
     def rewrite(self) -> bool:
-        """Whether `rewritten` can change anything."""
+        """Whether `rewrite_path` can change anything."""
         return bool(
             self.drop_tracking or self.drop_sessions or self.drop_query or self.sort_query or self.extra_parameters
         )
 
 
-def rewritten(rest: str, rules: CanonicalRules) -> str:
+def rewrite_path(rest: str, rules: CanonicalRules) -> str:
     """Path and query (with folded escapes) without what the rules call noise. Idempotent."""
     path, _, query = rest.partition("?")
     if rules.drop_sessions and (";" in path or "(" in path):
@@ -102,7 +102,7 @@ def _is_noise(name: str, rules: CanonicalRules) -> bool:
     )
 
 
-def minimised(url: Url) -> str:
+def minimise_url(url: Url) -> str:
     """The URL without scheme, `www.` and the path's final slash: an identity for the seen test, not an address.
 
     `http://www.h.test/a/` and `https://h.test/a` have the same one. `www.` stays if no dotted name would be left. The

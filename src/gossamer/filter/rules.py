@@ -47,10 +47,10 @@ def repeats_itself(path: str, query: str, most: int = MAX_REPEATS) -> str | None
     distinct = set(segments)
     if len(segments) - len(distinct) < most:
         return None
-    return _cycle(segments, most) or _scattered(segments, distinct, most)
+    return _find_cycle(segments, most) or _find_scattered(segments, distinct, most)
 
 
-def _cycle(segments: list[str], most: int) -> str | None:
+def _find_cycle(segments: list[str], most: int) -> str | None:
     """The shortest sequence of segments that occurs more than `most` times in a row."""
     for length in range(1, _LONGEST_CYCLE + 1):
         needed = length * most  # this many consecutive segments equal the one `length` before them
@@ -65,7 +65,7 @@ def _cycle(segments: list[str], most: int) -> str | None:
     return None
 
 
-def _scattered(segments: list[str], distinct: set[str], most: int) -> str | None:
+def _find_scattered(segments: list[str], distinct: set[str], most: int) -> str | None:
     for segment in distinct:
         if len(segment) >= _SHORTEST_NAME and not segment.isdigit():
             times = segments.count(segment)
@@ -145,12 +145,12 @@ class EntryRules:
             path, _, query = url.partition("?")
             if query.count("&") >= self.max_parameters:
                 return "trap_limit"
-            if self.max_repeats is not None and "&" in query and self._repeated(path, query, host) is not None:
+            if self.max_repeats is not None and "&" in query and self._find_repeats(path, query, host) is not None:
                 return REPEATS
         slashes = path.count("/")
         if slashes - 2 > self.max_segments:
             return "trap_limit"
-        if self.max_repeats is not None and slashes - 2 > self.max_repeats and self._repeated(path, "", host):
+        if self.max_repeats is not None and slashes - 2 > self.max_repeats and self._find_repeats(path, "", host):
             return REPEATS
         if path.rfind(".") > path.rfind("/") and _extension(path) in self.excluded_extensions:
             return "extension"
@@ -176,19 +176,19 @@ class EntryRules:
         excluded = covering_suffix(host, self.excluded_domains)
         pattern_reason, pattern = self._judge_patterns(url, host)
         trapped = segments > self.max_segments or parameters > self.max_parameters
-        repeated = None if self.max_repeats is None else self._repeated(path, query, host)
+        repeated = None if self.max_repeats is None else self._find_repeats(path, query, host)
         return [
-            _line("depth", "depth_limit" if too_deep else None, f"{depth} hops, at most {deepest}"),
+            _line("depth", "depth_limit" if too_deep else None, f"{depth}, at most {deepest}"),
             _line("scheme", None if url.startswith(self._starts) else "bad_scheme", url.partition(":")[0]),
             _line(
                 "length",
                 "url_too_long" if len(url) > self.max_url_bytes else None,
                 f"{len(url)} bytes, at most {self.max_url_bytes}",
             ),
-            _line("excluded domains", excluded and "excluded_domain", excluded or "none of them"),
+            _line("excluded domains", excluded and "excluded_domain", excluded or "no match"),
             _line("scope", None if admitted else "out_of_scope", admitted or f"{host} is not in scope"),
-            _line("shape", "trap_limit" if trapped else None, f"{segments} segments, {parameters} parameters"),
-            _line("repeats", repeated and REPEATS, repeated or "nothing too often"),
+            _line("shape", "trap_limit" if trapped else None, f"segments: {segments}, parameters: {parameters}"),
+            _line("repeats", repeated and REPEATS, repeated or "none"),
             _line("extension", "extension" if extension in self.excluded_extensions else None, extension or "none"),
             _line("patterns", pattern_reason, pattern),
         ]
@@ -198,7 +198,7 @@ class EntryRules:
             return "excluded_domain"
         return None if self.scope.admitted_by(host) else "out_of_scope"
 
-    def _repeated(self, path: str, query: str, host: HostKey) -> str | None:
+    def _find_repeats(self, path: str, query: str, host: HostKey) -> str | None:
         """What a URL repeats too often; None if nothing, or if its host is exempt."""
         assert self.max_repeats is not None
         found = repeats_itself(path, query, self.max_repeats)
@@ -208,24 +208,26 @@ class EntryRules:
         return None if own is not None and own.trap_exempt else found
 
     def _judge_patterns(self, url: Url, host: HostKey) -> tuple[str | None, str]:
-        reason, said = _judged(url, self.include_patterns, self.exclude_patterns)
+        reason, said = _match_patterns(url, self.include_patterns, self.exclude_patterns)
         own = self.host_rules.for_host(host)
         if reason is not None or own is None:
             return reason, said
-        reason, said = _judged(url, own.include, own.exclude)
+        reason, said = _match_patterns(url, own.include, own.exclude)
         return reason, f"{said}, for this host"
 
 
-def _judged(url: Url, include: tuple[UrlPattern, ...], exclude: tuple[UrlPattern, ...]) -> tuple[str | None, str]:
+def _match_patterns(
+    url: Url, include: tuple[UrlPattern, ...], exclude: tuple[UrlPattern, ...]
+) -> tuple[str | None, str]:
     for pattern in exclude:
         if pattern.matches(url):
             return "pattern", f"excluded by {pattern.text}"
     if not include:
-        return None, "none excludes it"
+        return None, "no exclude pattern matches"
     for pattern in include:
         if pattern.matches(url):
             return None, f"included by {pattern.text}"
-    return "pattern", "none includes it"
+    return "pattern", "no include pattern matches"
 
 
 def _extension(path: str) -> str:

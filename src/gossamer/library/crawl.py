@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gossamer.config.load import Config, make_config, read_toml, underscored
+from gossamer.config.load import Config, make_config, read_toml, with_underscores
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.events import PageQueue
 from gossamer.crawl.hooks import Hook, Page
@@ -45,7 +45,7 @@ class Crawl:
         """`config` is the path of a file like gossamer.toml, or its content as a mapping; `hooks` are hook objects or
         names of installed hooks. Raises UsageError for invalid arguments."""
         names = [hook for hook in hooks if isinstance(hook, str)]
-        self.config: Config = _configured(config, {**options, "hooks": names or None})
+        self.config: Config = _make_config(config, {**options, "hooks": names or None})
         check_config(self.config)
         self._seeds = read_arguments(seeds, canonicaliser_for(self.config).canonicalise)
         self._hooks = [hook for hook in hooks if not isinstance(hook, str)]
@@ -116,12 +116,12 @@ class Crawl:
         return self._running
 
 
-def _configured(config: str | Path | Mapping[str, object] | None, options: Mapping[str, object]) -> Config:
+def _make_config(config: str | Path | Mapping[str, object] | None, options: Mapping[str, object]) -> Config:
     if config is None:
         file: Mapping[str, object] = {}
     elif isinstance(config, Mapping):
-        file = underscored(config)
+        file = with_underscores(config)
     else:
         file = read_toml(Path(config))
     plain = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
-    return make_config(resolve_urls(file), resolve_urls(underscored(plain)))
+    return make_config(resolve_urls(file), resolve_urls(with_underscores(plain)))

@@ -70,7 +70,7 @@ class RequeueOrder(NamedTuple):
     include_missing: bool = False  # also those that answered 4xx
     at_front: bool = False  # ahead of everything else in their front queues
     early_after: Seconds | None = None  # also pages due next, after half of their gap and at least this long
-    priced_hosts: Container[HostId] = ()  # hosts with their own price: each URL is checked again (`WhenDue`) ...
+    priced_hosts: Container[HostId] = ()  # hosts with their own price: each URL is checked again (`Postpone`) ...
     max_backlog: int | None = None  # ... as are URLs of hosts whose backlog is full; None: unlimited
     backlogs: Mapping[HostId, int] = MappingProxyType({})  # current backlog by host
     replan_after: DueCursor | None = None  # also replan what comes after this, up to a limit

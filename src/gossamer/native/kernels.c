@@ -1,5 +1,5 @@
-/* The inner loops of the hot path, in C. What each must give is defined by its twin in Python, named above it; the tests
- * in tests/native compare the two over texts of all kinds. Nothing here does IO, waits, or keeps anything. */
+/* The inner loops of the hot path, in C. The Python version named above each defines its result; the tests
+ * in tests/native compare the two over texts of all kinds. Nothing here does IO, waits, or keeps state. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -16,16 +16,16 @@ static uint64_t
 eight_bytes(const unsigned char *at)
 {
     uint64_t n = 0;
-    for (int i = 7; i >= 0; i--) /* compilers make one load of it where bytes lie the right way round */
+    for (int i = 7; i >= 0; i--) /* compiled to one load on little-endian machines */
         n = n << 8 | at[i];
     return n;
 }
 
 #define AT_ONCE 64
 
-/* Takes in the shingles of a text, whose beginnings are marked by ones and followed by AT_ONCE zeros. Returns their
- * number. The marks of many characters become the bits of one word: where words begin cannot be foreseen, and so a
- * branch for each character would be taken wrong too often. */
+/* Hashes the shingles of a text, whose beginnings are marked by ones and followed by AT_ONCE zeros. Returns their
+ * number. The marks of many characters become the bits of one word: where words begin is unpredictable, so a
+ * branch for each character would be mispredicted too often. */
 static Py_ssize_t
 take_in(const unsigned char *bytes, const unsigned char *begins, Py_ssize_t length, uint64_t *smallest)
 {
@@ -48,23 +48,23 @@ take_in(const unsigned char *bytes, const unsigned char *begins, Py_ssize_t leng
     return shingles;
 }
 
-/* Of scripts that are written without blanks: there every character begins a shingle. */
+/* Scripts that are written without blanks: there every character begins a shingle. */
 static int
 begins_anywhere(uint16_t unit)
 {
     return (unit >= 0x0E00 && unit < 0x10A0) || unit >= 0x2E80;
 }
 
-/* A line's end is as wide as this: no shingle that begins before it sees what comes next. */
+/* The width of a line end: no shingle that begins before it includes what comes next. */
 #define LINE_END 11
 
-/* Takes in the shingles of a text of Latin-1. Returns their number; -1 where there is no memory. */
+/* Hashes the shingles of a Latin-1 text. Returns their number; -1 if out of memory. */
 static Py_ssize_t
 narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
 {
     const Py_UCS1 *data = PyUnicode_1BYTE_DATA(text);
     Py_ssize_t lines = 0;
-    for (Py_ssize_t i = 0; i < length;) { /* so few at a time that a byte can count them: that is many in one step */
+    for (Py_ssize_t i = 0; i < length;) { /* few enough for a byte to count, so that the compiler vectorises it */
         unsigned char some = 0;
         for (Py_ssize_t end = length - i < 240 ? length : i + 240; i < end; i++)
             some += data[i] == '\n';
@@ -89,7 +89,7 @@ narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
         from = to + 1;
     }
     memset(bytes + n, ' ', WINDOW);
-    begins[0] = bytes[0] > ' '; /* of an empty text too, which has been given an end */
+    begins[0] = bytes[0] > ' '; /* of an empty text too, which was padded */
     for (Py_ssize_t i = 1; i < n; i++)
         begins[i] = (bytes[i] > ' ') & (bytes[i - 1] <= ' ');
     memset(begins + n, 0, AT_ONCE);
@@ -100,7 +100,7 @@ done:
     return shingles;
 }
 
-/* The same for any other text, in units of UTF-16. Eight bits of each are enough. */
+/* The same for any other text, in UTF-16 units. Eight bits of each are enough. */
 static Py_ssize_t
 wide_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
 {
@@ -179,7 +179,7 @@ signature(PyObject *module, PyObject *args)
         Py_RETURN_NONE;
     unsigned char found[BINS];
     for (int i = 0; i < BINS; i++) {
-        int step = 0; /* an empty bin takes the next one that is not, changed by how far that was */
+        int step = 0; /* an empty bin takes the next non-empty one, changed by the distance */
         while (smallest[(i + step) % BINS] == EMPTY)
             step++;
         found[i] = (unsigned char)((smallest[(i + step) % BINS] >> 32) + (uint64_t)step * 0x9D);
@@ -214,7 +214,7 @@ base32(PyObject *module, PyObject *digest)
     return text;
 }
 
-/* --- gossamer.filter.links._without_fragments ------------------------------------------------------------------ */
+/* --- gossamer.filter.fast_join.without_fragments_in_python ------------------------------------------------------ */
 
 static PyObject *
 without_fragments(PyObject *module, PyObject *hrefs)
@@ -238,7 +238,7 @@ without_fragments(PyObject *module, PyObject *hrefs)
             goto failed;
         if (mark < 0)
             ref = Py_NewRef(href);
-        else /* behind white space the mark stays, or the space would be taken for the end of the text */
+        else /* after white space the # stays, or the space would be stripped as the end of the text */
             ref = PyUnicode_Substring(href, 0, mark && PyUnicode_READ_CHAR(href, mark - 1) <= ' ' ? mark + 1 : mark);
         if (ref == NULL)
             goto failed;
@@ -253,9 +253,9 @@ failed:
     return NULL;
 }
 
-/* --- gossamer.filter.links.LinkResolver._resolve, its plain references ----------------------------------------- */
+/* --- gossamer.filter.fast_join.resolve_plain_in_python ---------------------------------------------------------- */
 
-/* By character: whether it may stand in a plain path (1), in one that begins with a slash (2), in a query (4). */
+/* By character: whether it may occur in a plain path (1), in one that begins with a slash (2), in a query (4). */
 static unsigned char allowed[256];
 
 static void
@@ -269,8 +269,8 @@ fill_allowed(void)
     allowed['?'] = 4;
 }
 
-/* Whether a reference is of such characters only that joining is putting two texts together, and no dot begins a segment
- * from `from` on. `noise`: what could be a parameter to drop is not for us. */
+/* Whether resolving a reference is concatenation, because of its characters, and no dot begins a segment
+ * from `from` on. `noise`: refuse references with a parameter that may have to be dropped. */
 static int
 is_plain(const Py_UCS1 *ref, Py_ssize_t length, Py_ssize_t from, int noise)
 {
@@ -298,7 +298,7 @@ is_plain(const Py_UCS1 *ref, Py_ssize_t length, Py_ssize_t from, int noise)
     return 1;
 }
 
-/* One text of two: `most` characters of the first, and the second from `from` on. All are ASCII. */
+/* Concatenates `most` characters of the first text and the second from `from` on. All are ASCII. */
 static PyObject *
 joined(PyObject *first, Py_ssize_t most, PyObject *second, Py_ssize_t from)
 {
@@ -311,7 +311,7 @@ joined(PyObject *first, Py_ssize_t most, PyObject *second, Py_ssize_t from)
     return text;
 }
 
-/* The URL that a reference means, a new one; NULL without an exception where it is not plain. */
+/* The URL of a reference, a new object; NULL without an exception if it is not plain. */
 static PyObject *
 plainly(PyObject *ref, PyObject *base, PyObject *origin, PyObject *document, PyObject *directory, Py_ssize_t most,
         int noise)
@@ -347,7 +347,7 @@ plainly(PyObject *ref, PyObject *base, PyObject *origin, PyObject *document, PyO
     return joined(directory, end, ref, start);
 }
 
-/* How long `scheme://host[:port]` is at the beginning of a text, if what follows is a path, a query or nothing; else 0. */
+/* The length of `scheme://host[:port]` at the beginning of a text, if a path, a query or nothing follows; else 0. */
 static Py_ssize_t
 site_length(const Py_UCS1 *text, Py_ssize_t length)
 {
@@ -374,7 +374,7 @@ site_length(const Py_UCS1 *text, Py_ssize_t length)
     return i == length || text[i] == '/' || text[i] == '?' ? i : 0;
 }
 
-/* The same for a link to another site that is known: its URL, and its host, borrowed. */
+/* The same for a link to another known site: its URL, and its host, a borrowed reference. */
 static PyObject *
 elsewhere(PyObject *ref, PyObject *sites, Py_ssize_t most, PyObject **host)
 {

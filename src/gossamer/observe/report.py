@@ -22,6 +22,8 @@ class CrawlFiles(NamedTuple):
     archives: Sequence[Path]
     databases: Sequence[Path]
     log: Path
+    archive_files: int = 0
+    archive_bytes: int = 0
 
 
 def print_report(
@@ -131,8 +133,7 @@ def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
 
 
 def _files(files: CrawlFiles) -> list[tuple[str, str, str]]:
-    archived = [file for folder in files.archives for file in folder.glob("*.warc.gz")]
-    size = f"{formatting.number_of(len(archived), 'file')}, {formatting.size(sum(f.stat().st_size for f in archived))}"
+    size = f"{formatting.number_of(files.archive_files, 'file')}, {formatting.size(files.archive_bytes)}"
     total = f"{size} in total" if len(files.archives) > 1 else size
     rows = [("documents", folder, "" if number else total) for number, folder in enumerate(files.archives)]
     rows += [("database", path, "") for path in files.databases if path.exists()]

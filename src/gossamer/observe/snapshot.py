@@ -206,7 +206,7 @@ class Status:
     snapshot: Snapshot
 
 
-def write_live(path: Path, status: Status) -> None:
+def write_status_file(path: Path, status: Status) -> None:
     """Replace the file. Errors are ignored: the crawl does not depend on it."""
     draft = _draft_of(path)
     with suppress(OSError):
@@ -214,7 +214,7 @@ def write_live(path: Path, status: Status) -> None:
         os.replace(draft, path)
 
 
-def remove_live(path: Path) -> None:
+def remove_status_file(path: Path) -> None:
     """Remove the file at the end of a run."""
     for file in (_draft_of(path), path):
         with suppress(OSError):
@@ -225,7 +225,7 @@ def _draft_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.new")
 
 
-def read_live(path: Path, process: int, now: Instant) -> Snapshot | None:
+def read_status_file(path: Path, process: int, now: Instant) -> Snapshot | None:
     """The last snapshot written by `process`; None if there is none or it is stale."""
     try:
         status = msgspec.json.decode(path.read_bytes(), type=Status)

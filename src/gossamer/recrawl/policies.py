@@ -139,11 +139,11 @@ class Optimal(RecrawlPolicy):
         if terms.hub:
             return f"{text}it lists other pages: visited about every {interval} at a price of {terms.price:.3g}"
         worth = value_unflagged(believed, terms.importance, gap / DAY, terms.recall)
-        text += f"{interval} after a visit the next is worth {worth:.3g}, and the price is {terms.price:.3g}"
+        text += f"a visit after {interval} is worth {worth:.3g}, and the price is {terms.price:.3g}"
         if terms.recall > 0:
             text += f"; {100 * terms.recall:.0f} % of its changes would be reported"
         if not terms.shortest < wanted < terms.longest:
-            text += f"; that is the {'shortest' if gap > wanted else 'longest'} gap allowed"
+            text += f"; limited to the {'shortest' if gap > wanted else 'longest'} interval"
         return text
 
 
@@ -156,12 +156,12 @@ def believed_words(memory: Memory, terms: Terms) -> str:
     """How often a page changes, how certain that is, and why, as text for users."""
     known = estimate_of(memory)
     believed = known or terms.prior
-    rests = "what is known of its host and said in its sitemap, or else on what is usual"
+    basis = "its host and sitemap, or defaults"
     if known is not None:
-        rests = f"{memory.visits} visits, {memory.changes} of which found a change"
+        basis = f"{memory.visits} visits, {memory.changes} of which found a change"
     spread = 1 + 1 / sqrt(believed.shape)
     every = format_duration(DAY / believed.rate)
-    return f"changes about every {every} (give or take a factor of {spread:.2g}; rests on {rests})"
+    return f"changes about every {every} (within a factor of {spread:.2g}; based on {basis})"
 
 
 def _gap(estimate: Estimate, terms: Terms) -> float:

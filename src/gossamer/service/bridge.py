@@ -36,7 +36,7 @@ class ApplicationError(Exception):
     """The application raised an exception; carries its text."""
 
 
-def touches_the_crawl(scope: Scope) -> bool:
+def needs_crawl_process(scope: Scope) -> bool:
     path: str = scope["path"]
     return scope["method"] not in ("GET", "HEAD") or path in LIVE or path.startswith(LIVE_BELOW)
 
@@ -62,7 +62,7 @@ class BridgeClient:
             call.put_nowait(("end", [], "the crawl has ended"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not touches_the_crawl(scope):
+        if not needs_crawl_process(scope):
             await self._local(scope, receive, send)
             return
         number = next(self._numbers)

@@ -76,7 +76,7 @@ class Control:
     @property
     def config(self) -> Config:
         """The current configuration, with the overrides."""
-        return self._overrides.applied_to(self._base)
+        return self._overrides.apply_to(self._base)
 
     @property
     def overrides(self) -> Overrides:

@@ -25,7 +25,7 @@ class Limits:
     depth: int
     url_bytes: int
 
-    def applied_to(self, config: Config) -> Config:
+    def apply_to(self, config: Config) -> Config:
         within = msgspec.structs.replace(
             config.filter, exclude_domains=self.excluded_domains, max_url_bytes=self.url_bytes
         )
@@ -46,10 +46,10 @@ class Overrides:
     dropped_hosts: set[HostKey] = field(default_factory=set)
     delays: dict[HostKey, float] = field(default_factory=dict)
 
-    def applied_to(self, config: Config) -> Config:
+    def apply_to(self, config: Config) -> Config:
         """The configuration with these overrides."""
         if self.limits is not None:
-            config = self.limits.applied_to(config)
+            config = self.limits.apply_to(config)
         if not self.delays:
             return config
         table = host_table(config.host, "host")

@@ -35,7 +35,7 @@ class ReadQueries:
         self._free: list[CrawlReader] = []  # to open one takes longer than most queries
         self._rules: PolicyCache | None = None
 
-    def _book(self, config: Config) -> PolicyCache:
+    def _policies(self, config: Config) -> PolicyCache:
         """The policies of the current configuration."""
         rules = self._rules
         if rules is None or (rules.config is not config and rules.config != config):
@@ -74,26 +74,26 @@ class ReadQueries:
         return await self._run(lambda reader: reader.dead_letters.window(wanted, after=after, most=most))
 
     async def explain(self, config: Config, url: str) -> Json:
-        book = self._book(config)
+        policies = self._policies(config)
 
         def explained(reader: CrawlReader) -> Json:
             archive = open_archive(CrawlLocation(self._directory, config.blobs), reader)
-            return story_object(explain_url([WorkerStore(reader)], archive, book, url, running=True))
+            return story_object(explain_url([WorkerStore(reader)], archive, policies, url, running=True))
 
         return await self._run(explained)
 
     async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
         """At most `most` hosts from `offset` on, and how many there are."""
-        book, wanted = self._book(config), HostFilter(contains=contains)
+        policies, wanted = self._policies(config), HostFilter(contains=contains)
 
         def chosen(reader: CrawlReader) -> tuple[list[Json], int]:
             rows = reader.hosts.rows(wanted, sort, offset=offset, limit=most)
             now = Instant(self._clock.now())
-            return [host_object(row, book, now) for row in rows], reader.hosts.count(wanted)
+            return [host_object(row, policies, now) for row in rows], reader.hosts.count(wanted)
 
         return await self._run(chosen)
 
     async def host(self, config: Config, host: HostKey) -> Json | None:
         """Everything known about a host; None if it is not known."""
         rows = await self._run(lambda reader: reader.hosts.rows(HostFilter(host=host), "host"))
-        return host_object(rows[0], self._book(config), Instant(self._clock.now())) if rows else None
+        return host_object(rows[0], self._policies(config), Instant(self._clock.now())) if rows else None

@@ -123,12 +123,12 @@ def _add_seeds(app: FastAPI, dependencies: Dependencies) -> None:
         reason. A body of type `application/x-ndjson`, with one URL per line (plain or as a JSON string), may have any
         length; the response then lists only the first refusals."""
         if type_of(request) == LINES:
-            return await _streamed(dependencies.control, request)
+            return await _add_stream(dependencies.control, request)
         urls = _urls_of(await read_body(request, Seeds))
         answers: list[SeedResult] = []
         for at in range(0, len(urls), AT_ONCE):
             answers += await dependencies.control.add_seeds(urls[at : at + AT_ONCE])
-        return _seeds_answer(_counted(answers), answers)
+        return _seeds_answer(_count_by_status(answers), answers)
 
 
 def _urls_of(body: Seeds) -> Sequence[str]:
@@ -145,27 +145,27 @@ def _urls_of(body: Seeds) -> Sequence[str]:
     return urls
 
 
-async def _streamed(control: Control, request: Request) -> dict[str, Any]:
+async def _add_stream(control: Control, request: Request) -> dict[str, Any]:
     counts = {"accepted": 0, "known": 0, "refused": 0}
     refusals: list[SeedResult] = []
-    async for urls in _lots(_lines(request)):
+    async for urls in _batches(_lines(request)):
         answers = await control.add_seeds(urls, _STREAM_PATIENCE)
-        for name, n in _counted(answers).items():
+        for name, n in _count_by_status(answers).items():
             counts[name] += n
         refusals += [answer for answer in answers if answer.status == "refused"]
         del refusals[_MOST_REFUSALS:]
     return _seeds_answer(counts, refusals)
 
 
-async def _lots(lines: AsyncIterator[str]) -> AsyncIterator[list[str]]:
-    lot: list[str] = []
+async def _batches(lines: AsyncIterator[str]) -> AsyncIterator[list[str]]:
+    batch: list[str] = []
     async for line in lines:
-        lot.append(line)
-        if len(lot) == AT_ONCE:
-            yield lot
-            lot = []
-    if lot:
-        yield lot
+        batch.append(line)
+        if len(batch) == AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 async def _lines(request: Request) -> AsyncIterator[str]:
@@ -192,7 +192,7 @@ def _text_of(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def _counted(answers: Sequence[SeedResult]) -> dict[str, int]:
+def _count_by_status(answers: Sequence[SeedResult]) -> dict[str, int]:
     counts = {"accepted": 0, "known": 0, "refused": 0}
     for answer in answers:
         counts[answer.status] += 1

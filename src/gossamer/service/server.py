@@ -83,7 +83,7 @@ async def _serve(
 ) -> int:
     overrides = read_overrides(Path(config.dir))
     stream = EventStream()
-    async with session(overrides.applied_to(config), seeds, add_seeds, stream, may_be_empty=True) as opened:
+    async with session(overrides.apply_to(config), seeds, add_seeds, stream, may_be_empty=True) as opened:
         link = await Link.connect(end.dup())
         return await _run(opened, config, overrides, stream, app, dependencies, address, link, on_ready, reread)
 

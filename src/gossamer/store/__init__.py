@@ -1,10 +1,10 @@
-"""From outcomes to rows and records: what a visit leaves behind.
+"""Stores the results of visits: rows in the tables, records in the archive.
 
-In come settlements (what became of a URL), captures (documents for the WARC files), candidates (new URLs) and host
-clocks, collected in a `Batch`. Out goes one transaction per batch: either all of it is in the database and in the
-WARC file's committed length, or none of it is. `changes` has the values, `ports` what a backend must do, `thread` the
-one writer.
+A `Batch` collects settlements (the results of visits), captures (documents for the archive), candidates (new URLs) and
+host clocks, and is committed in one transaction: all of it is in the tables and in the committed length of the archive,
+or none of it. `ports` has what a backend implements, `table` the logic of the task table over it, `threads` the threads
+that write and read.
 
-What always holds: nothing counts as done before its transaction is committed; a record is in a WARC file exactly if
-its row is in the database (the file is cut back to its committed length on start).
+Invariants: nothing counts as done before its transaction is committed; a record is in the archive exactly if its row is
+in the tables (files are cut back to their committed length at the start).
 """

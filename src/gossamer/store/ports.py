@@ -183,21 +183,21 @@ class ContactJournal(Contacts, Protocol):
         ...
 
 
-WhenReported = Callable[[ReportedChange], Instant | None]
-"""When a page is due of which a trusted list says that it has changed; None: as it was planned. Called from the store's
+DateOfReported = Callable[[ReportedChange], Instant | None]
+"""When a page is due that a trusted sitemap reports as changed; None: as it was planned. Called in the store's
 thread."""
 
-PlanAnew = Callable[[DueUrl], Postponement | None]
-"""The date of a page that was planned when visits were dearer, at the price of today; None: as it is. Called in the
-store's thread."""
+Replan = Callable[[DueUrl], Postponement | None]
+"""The date of a page at today's price, if it was planned when visits were more expensive; None: unchanged. Called in
+the store's thread."""
 
-WhenDue = Callable[[DueUrl, int, Instant], Postponement | None]
-"""Until when a URL is put off whose date has come, and before which so many stand in line; None: it is queued. Called
-from the store's thread."""
+Postpone = Callable[[DueUrl, int, Instant], Postponement | None]
+"""Postpones a URL that is due, given the backlog of its host and the time; None: it is queued. Called in the store's
+thread."""
 
 
 class Location(NamedTuple):
-    """Where a record lies."""
+    """Where a record is stored."""
 
     file: str
     offset: int

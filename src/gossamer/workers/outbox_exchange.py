@@ -53,7 +53,7 @@ class OutboxExchange:
     async def _send_lot(self, owner: int) -> None:
         try:
             crawl = self._crawl
-            lot: list[OutboxUrl] = await crawl.reads.ask(crawl.loader.outgoing, owner, self._sent[owner], LOT)
+            lot: list[OutboxUrl] = await crawl.reads.ask(crawl.loader.outbox_urls, owner, self._sent[owner], LOT)
         finally:
             self._reading.discard(owner)
         if lot:
@@ -114,7 +114,7 @@ class OutboxExchange:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             activity = self._activity()
-            if activity is Activity.RESTING and await self._crawl.reads.ask(self._crawl.loader.any_outgoing):
+            if activity is Activity.RESTING and await self._crawl.reads.ask(self._crawl.loader.has_outbox_urls):
                 activity = Activity.WORKING
                 self.send_all()
             self._report(activity if activity is self._activity() else Activity.WORKING)

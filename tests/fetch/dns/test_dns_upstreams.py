@@ -36,7 +36,7 @@ def test_a_server_that_failed_twice_in_a_row_is_asked_last_for_a_while() -> None
     sick(servers, 0, at(0))
 
     assert servers.order(at(9.9)) == [1, 2, 0]
-    assert servers.resting(at(9.9)) == 1
+    assert servers.count_avoided(at(9.9)) == 1
 
 
 def test_an_answer_in_between_makes_up_for_a_failure() -> None:

@@ -18,7 +18,7 @@ IMPATIENT = hasty(idle=0.3, total=0.6)
 class Somebody:
     """Whose body fills the room."""
 
-    def go_on(self) -> None:
+    def resume_reading(self) -> None:
         pass
 
 

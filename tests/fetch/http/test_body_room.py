@@ -55,7 +55,7 @@ class Body:
         self.so_far = 0
         self.held = self.ended = False
 
-    def go_on(self) -> None:
+    def resume_reading(self) -> None:
         self.held = False
 
     def grow(self, piece: int) -> None:

@@ -235,7 +235,7 @@ def test_requests_for_what_robots_txt_denies_are_found_over_https_too() -> None:
     web = SimWeb(SimWebConfig(hosts=10, pages=200, tls=True, disallowed_rate=0.2))
     truth = ground_truth(web)
     url = min(truth.forbidden)
-    host = web.host_named(url.partition("://")[2].partition("/")[0].partition(":")[0])
+    host = web.find_host(url.partition("://")[2].partition("/")[0].partition(":")[0])
     assert host is not None
     target = url.removeprefix(host.base)
     request = Request(host.name, target, 200, Instant(0.0), Instant(0.0), 1, host.address)

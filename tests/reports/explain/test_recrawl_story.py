@@ -62,7 +62,7 @@ def test_the_estimate_is_told_with_its_uncertainty_and_what_it_rests_on() -> Non
     assert (told.visits, told.changes, told.assumed) == (4, 1, False)
     assert told.change_interval == pytest.approx(30 * DAY)
     assert told.uncertainty == pytest.approx(0.5**0.5)
-    assert "changes about every 30 days (give or take a factor of 1.7; rests on 4 visits, 1 of which" in text_of(story)
+    assert "changes about every 30 days (within a factor of 1.7; based on 4 visits, 1 of which" in text_of(story)
 
 
 def test_without_an_estimate_the_pages_of_its_host_are_what_it_rests_on() -> None:
@@ -71,7 +71,7 @@ def test_without_an_estimate_the_pages_of_its_host_are_what_it_rests_on() -> Non
     assert recrawl_of(story).assumed
     assert recrawl_of(story).host_pages == 20
     assert recrawl_of(story).host_interval == pytest.approx(10 * DAY, rel=0.2)
-    assert "rests on what is known of its host and said in its sitemap, or else on what is usual" in text_of(story)
+    assert "based on its host and sitemap, or defaults" in text_of(story)
     assert "20 pages of its host with estimates" in text_of(story)
 
 
@@ -108,8 +108,8 @@ def test_limits_and_rules_are_told() -> None:
     near = Config(recrawl=RecrawlSection(longest=2 * DAY))
     ruled = Config(recrawl=RecrawlSection(rules=(RecrawlRuleSection(pattern="*", interval=WEEK),)))
 
-    assert "that is the longest gap allowed" in text_of(story_of(config=near))
-    assert "the interval of rule 1; the page changes about every 30 days (give" in text_of(story_of(config=ruled))
+    assert "limited to the longest interval" in text_of(story_of(config=near))
+    assert "the interval of rule 1; the page changes about every 30 days (within" in text_of(story_of(config=ruled))
 
 
 def test_the_same_is_told_as_an_object() -> None:

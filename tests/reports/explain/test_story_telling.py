@@ -53,7 +53,7 @@ def test_the_verdicts_are_those_of_the_rules_in_their_order() -> None:
     verdicts = story_of(FACTS, rules).verdicts
 
     assert [v.rule for v in verdicts if v.reason is not None] == ["depth", "patterns"]
-    assert verdicts[0].detail == "2 hops, at most 1"
+    assert verdicts[0].detail == "2, at most 1"
     assert next(v for v in verdicts if v.rule == "patterns").detail == "excluded by */a/*"
     assert verdicts[-1].rule == "budget"
 

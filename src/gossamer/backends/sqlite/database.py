@@ -1,17 +1,7 @@
-"""Named SQL: each `-- name:` block of a .sql file beside this module is one statement.
+"""Opens, creates and migrates the database of a crawl, and reads the named statements of the .sql files.
 
-Opening the crawl's database: is it ours, is it current, is it whole?
-
-What every reader of a crawl's database shares: errors as ours, transactions, and a few questions.
-
-The facts of a URL as its row has them.
-
-Many rows in few statements.
-
-The driver gives the interpreter's lock away at every step of a statement and then has to win it back from a busy event
-loop. One statement of 256 rows is one step; `executemany` over 256 rows is 256 of them, which beside a busy thread
-costs several times the CPU and more than ten times the time (benchmarks/bench_store.py measures both). Reading is no
-better, a step for each row of the answer; so what is read within a commit comes as one row: a list in JSON.
+A file of statements has blocks that begin with `-- name:`. What all modules of this backend share is here too: errors
+of the driver as ours, transactions, a few queries, and statements for many rows (`driver` says why).
 """
 
 import json
@@ -51,8 +41,8 @@ VERSION = 18
 OLDEST = 17
 """The oldest version that is brought up to date."""
 
-# For every value that is not exactly a number or a text the driver looks for somebody who adapts it, and where there is
-# nobody it makes an exception and drops it: forty times a page, at six times the price of the value.
+# For every value that is not exactly a number or a text the driver looks for an adapter, and raises and drops an
+# exception if there is none: forty times a page, at six times the price of the value.
 sqlite3.register_adapter(type(None), {None: None}.get)
 sqlite3.register_adapter(bytes, bytes)
 sqlite3.register_adapter(bool, int)
@@ -233,7 +223,7 @@ def _statement(sql: str, rows: int) -> str:
 
 
 def write_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]]) -> int:
-    """Run a statement whose row of values stands between two marks, for all rows. Returns the rows it changed."""
+    """Run a statement whose row of values is between two marks, for all rows. Returns the number of rows changed."""
     changed = 0
     at = 0
     for size in _CHUNKS:
@@ -245,8 +235,8 @@ def write_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ..
 
 
 def read_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[list[Any]]:
-    """The answers to a question that is asked of all rows; it answers with one list in JSON. `after` are the values of
-    the parameters behind the rows. Whole numbers and texts come exactly; fractions do not (15 digits)."""
+    """The rows that a statement finds for all rows of values; it returns them as one list in JSON. `after` are the
+    values of the parameters behind the rows. Whole numbers and texts are exact, fractions to 15 digits."""
     found: list[list[Any]] = []
     at = 0
     for size in _CHUNKS:

@@ -1,6 +1,6 @@
 -- Every statement of the crawl's hot path, by name. Reports have theirs in reports.sql.
--- What stands between two (/*rows*/) is one row of values, repeated as often as there are rows (rows.py). Statements
--- that read for so many rows answer with one list in JSON; CROSS JOIN keeps them from scanning a table for the rows.
+-- What is between two (/*rows*/) is one row of values, repeated for each row (`write_rows`, `read_rows`). Statements that
+-- read for many rows return one list in JSON; CROSS JOIN keeps them from scanning a table for the rows.
 -- OR ROLLBACK where many rows change: a failed statement ends its transaction anyway, so SQLite need not copy every page
 -- that it changes to be able to undo the statement alone, which is half of the work.
 

@@ -14,7 +14,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from gossamer.reports.records import CaptureRow, OrphanRecord, PositionOf, Progress, WrongCounter
 from gossamer.store.ports import Database
-from gossamer.store.table.bulk_changes import carry_out_at_rest
+from gossamer.store.table.bulk_changes import apply_changes
 
 WINDOW = 5_000
 """Rows or ids at a time."""
@@ -147,7 +147,7 @@ class SqliteRepair:
                 if url_id not in self._queued:
                     of_state.setdefault(UrlState(state), []).append(url_id)
             orders = [BulkChange(tuple(ids), state, UrlState.QUEUED) for state, ids in of_state.items()]
-            queued = carry_out_at_rest(self._database, orders, self._position, self._now)
+            queued = apply_changes(self._database, orders, self._position, self._now)
         for url_id in chain.from_iterable(of_state.values()):
             self._queued.add(url_id)
             self._do("forget_place", url_id)

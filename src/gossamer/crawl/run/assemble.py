@@ -499,8 +499,8 @@ def _read_metadata(
 
     now = opening.clock.now()
     recovered = recover_contacts(opening.journal.last_contacts(), politeness, now, known_clock)
-    facts.remember(shape_of(config))
-    facts.plan_by(config.recrawl.policy)
+    facts.save_options(shape_of(config))
+    facts.set_recrawl_policy(config.recrawl.policy)
     return _Known(
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
@@ -527,9 +527,9 @@ def _table_writer(
         domain_of,
         ordering,
         opening.clock,
-        when_reported=planner.dates.date_of_reported,
-        when_due=planner.dates.postpone,
-        plan_anew=planner.dates.replan,
+        date_of_reported=planner.dates.date_of_reported,
+        postpone=planner.dates.postpone,
+        replan=planner.dates.replan,
         part=opening.part,
     )
 
@@ -548,7 +548,7 @@ def _commit_seeds(opening: _Opening, writer: TableWriter, admission: Admission, 
     if first:
         writer.commit(first, now)
     opening.journal.clear()
-    writer.ask_missing_again(opening.clock.now())
+    writer.requeue_missing(opening.clock.now())
 
 
 # --- frontier and network ------------------------------------------------------------------------

@@ -88,13 +88,13 @@ class OpenCrawl:
     @cached_property
     def archive(self) -> Archive:
         """With the file names of `WorkerStore.full_name`."""
-        return self.archives[0] if self._is_by_one else _archive(self._location.directory)
+        return self.archives[0] if self._is_by_one else archive_in(self._location.directory)
 
     @cached_property
     def archives(self) -> list[Archive]:
         """The archive of each worker, with the file names of its own store."""
         return [
-            _archive(_archive_folder(self._location.blobs, part, reader))
+            archive_in(_archive_folder(self._location.blobs, part, reader))
             for part, reader in zip(self.parts, self.readers, strict=True)
         ]
 
@@ -126,7 +126,7 @@ def open_part(directory: Path) -> CrawlReader:
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
     """The archive of a crawl by one worker."""
-    return _archive(_archive_folder(location.blobs, location.directory, reader))
+    return archive_in(_archive_folder(location.blobs, location.directory, reader))
 
 
 def _archive_folder(blobs: str | None, directory: Path, reader: CrawlReader) -> Path:
@@ -134,7 +134,8 @@ def _archive_folder(blobs: str | None, directory: Path, reader: CrawlReader) -> 
     return archive_folder(None if remembered is None else str(remembered)) or directory / ARCHIVE
 
 
-def _archive(folder: Path) -> Archive:
+def archive_in(folder: Path) -> Archive:
+    """The archive in a folder."""
     from gossamer.backends.warc.archive import WarcArchive  # few commands need it, and it takes long to load
 
     return WarcArchive(folder)
@@ -165,7 +166,7 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
             opened.callback(held[-1].close)
         editors = [opened.enter_context(closing(open_editor(one.database))) for one in held]
         yield [
-            HeldPart(one.path, editor, _archive(_archive_folder(location.blobs, one.path, editor)))
+            HeldPart(one.path, editor, archive_in(_archive_folder(location.blobs, one.path, editor)))
             for one, editor in zip(held, editors, strict=True)
         ]
 

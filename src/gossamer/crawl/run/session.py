@@ -20,7 +20,7 @@ from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_live, write_live
+from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_status_file, write_status_file
 from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
 from gossamer.seed.lists import Seed
@@ -140,13 +140,13 @@ async def _tick(watch: "Watch", display: Display, log: EventLog, live: Path) -> 
             if ticks % 4 == 1 and (writing is None or writing.done()):
                 # In a thread, without waiting: the disk may be busy with commits.
                 status = Status(os.getpid(), snapshot)
-                writing = asyncio.create_task(asyncio.to_thread(write_live, live, status))
+                writing = asyncio.create_task(asyncio.to_thread(write_status_file, live, status))
             if ticks % 40 == 0:
                 _log_progress(log, snapshot)
     finally:
         if writing is not None:
             await asyncio.wait([writing], timeout=1.0)  # or it would be written after its removal
-        remove_live(live)
+        remove_status_file(live)
 
 
 def _log_progress(log: EventLog, snapshot: Snapshot) -> None:

@@ -121,11 +121,11 @@ def declared_type(content_type: str | None) -> MimeType | None:
     if content_type is None:
         return None
     if len(content_type) > _REMEMBERED_CHARS:
-        return _extracted(content_type)
+        return _extract(content_type)
     return _remembered(content_type)
 
 
-def _extracted(content_type: str) -> MimeType | None:
+def _extract(content_type: str) -> MimeType | None:
     found: MimeType | None = None
     charset: str | None = None
     for value in _split(content_type):
@@ -140,7 +140,7 @@ def _extracted(content_type: str) -> MimeType | None:
     return found
 
 
-_remembered = lru_cache(2048)(_extracted)
+_remembered = lru_cache(2048)(_extract)
 
 
 def _split(values: str) -> list[str]:

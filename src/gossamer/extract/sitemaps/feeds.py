@@ -116,7 +116,7 @@ class Feeds(Gathering):
         href = href.strip()
         if not href or len(href) > MAX_HREF:
             return
-        href = self._joined(href)
+        href = self._join(href)
         if self._item_at:
             if len(self._links) < MAX_RELATED:
                 self._links.append(Related(rel, href))
@@ -126,9 +126,9 @@ class Feeds(Gathering):
     def _rebase(self, found: dict[str, str]) -> None:
         base = found.get("xml:base")
         if base and len(base) <= MAX_HREF:
-            self._bases.append((len(self._path), self._joined(base)))
+            self._bases.append((len(self._path), self._join(base)))
 
-    def _joined(self, href: str) -> str:
+    def _join(self, href: str) -> str:
         if not self._bases:
             return href
         try:

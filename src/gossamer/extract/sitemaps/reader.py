@@ -80,25 +80,25 @@ _MAX_MEMBERS: Final = 1_000  # gzip members in one file; each costs a new decode
 Pieces = Generator[bytes, None, Fault | None]
 
 
-def unpacked(body: bytes) -> Pieces:
+def decompress(body: bytes) -> Pieces:
     """The body in slices, decompressed if it is gzip. Returns what was wrong with the compression, if anything."""
-    pieces = _sliced(body)
+    pieces = _slices(body)
     for _ in range(_LAYERS):
         first = next(pieces, b"")
         if not first.startswith(GZIP_MARK):
             yield first
             return (yield from pieces)
-        pieces = _inflated(first, pieces)
+        pieces = _inflate(first, pieces)
     return (yield from pieces)
 
 
-def _sliced(body: bytes) -> Pieces:
+def _slices(body: bytes) -> Pieces:
     for start in range(0, len(body), SLICE):
         yield body[start : start + SLICE]
     return None
 
 
-def _inflated(first: bytes, rest: Pieces) -> Pieces:
+def _inflate(first: bytes, rest: Pieces) -> Pieces:
     decoder = zlib.decompressobj(wbits=31)
     members = 1
     packed: bytes | None = first
@@ -163,7 +163,7 @@ def read_list(
 
     Never raises for any content. A step is some milliseconds of work, so that the caller can pause in between.
     """
-    pieces = unpacked(body)
+    pieces = decompress(body)
     piece = next(pieces)
     encoding, marked = encoding_of(piece, charset_parameter(content_type))
     piece = piece[marked:]
@@ -179,7 +179,7 @@ def read_list(
         room = limits.max_bytes - read
         read += len(piece)
         reader.feed(piece if len(piece) <= room else piece[:room])
-        yield _taken(reader)
+        yield _take_entries(reader)
         if reader.fault is not None or read > limits.max_bytes:
             break
         try:
@@ -189,7 +189,7 @@ def read_list(
             break
     if reader.fault is None:
         reader.feed(b"", last=True)
-        yield _taken(reader)
+        yield _take_entries(reader)
     fault = reader.fault
     if read > limits.max_bytes:
         fault = Fault.LIMIT, f"more than {limits.max_bytes} bytes"
@@ -211,7 +211,7 @@ def _sink_of(reader: Xml | TextLines) -> Sink | TextLines | None:
     return reader.sink if isinstance(reader, Xml) else reader
 
 
-def _taken(reader: Xml | TextLines) -> Slice:
+def _take_entries(reader: Xml | TextLines) -> Slice:
     sink = _sink_of(reader)
     if sink is None:
         return Slice(ListKind.UNKNOWN, [])

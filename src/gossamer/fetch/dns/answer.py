@@ -125,10 +125,10 @@ def merge_replies(four: Reply, six: Reply) -> Reply:
 def _plain(name: str) -> str:
     """A name in the form of a host key: lower case, without the escapes that c-ares adds."""
     name = name.lower().removesuffix(".")
-    return _ESCAPED.sub(_unescaped, name) if "\\" in name else name
+    return _ESCAPED.sub(_unescape, name) if "\\" in name else name
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     escaped = match.group(1)
     return chr(int(escaped)) if len(escaped) == 3 else escaped
 

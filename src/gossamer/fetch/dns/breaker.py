@@ -68,9 +68,9 @@ class ResolverBreaker:
         self._note(host, now, answered=True)
 
     def on_no_answer(self, host: HostKey, asked: Instant, now: Instant, *, unreachable: bool = False) -> None:
-        """All servers failed or were silent about a name that was asked for at `asked`.
+        """All servers failed or did not answer about a name whose lookup began at `asked`.
 
-        `unreachable`: none of them even listens, which no name can cause.
+        `unreachable`: none of them is even listening, which no name can cause.
         """
         self._note(host, now, answered=False)
         if not self.is_closed:

@@ -75,7 +75,7 @@ class Upstreams:
             rest = min(rules.first_rest * 2.0 ** min(beyond, 16), rules.longest_rest)
             one.rests_until = Instant(now + rest)
 
-    def resting(self, now: Instant) -> int:
+    def count_avoided(self, now: Instant) -> int:
         """Number of servers that are currently avoided."""
         return sum(one.failures >= self._rules.tolerated and one.rests_until > now for one in self._health)
 
@@ -170,9 +170,9 @@ class Lookups:
         if self._configured is None and self._servers and system_servers() != [one.server for one in self._servers]:
             self.close()
 
-    def resting(self) -> int:
+    def count_avoided(self) -> int:
         """Number of servers that are currently avoided."""
-        return self._health.resting(self._clock.now())
+        return self._health.count_avoided(self._clock.now())
 
     def close(self) -> None:
         """Cancel all queries. The next lookup opens new channels."""

@@ -183,7 +183,7 @@ class Resolver:
             probes=self._probes,
             breaker_opened=self._breaker.opened,
             cached_hosts=len(self._cache),
-            servers_avoided=self._lookups.resting(),
+            servers_avoided=self._lookups.count_avoided(),
             lookups_in_flight=len(self._in_flight),
             failing=not self._breaker.is_closed,
         )

@@ -99,7 +99,7 @@ class _Received:
         self.deadline.reschedule(None if due is None else due + loop.time() - since)
         return True
 
-    def go_on(self) -> None:
+    def resume_reading(self) -> None:
         self._again.set()
 
     def take(self, piece: bytes) -> None:
@@ -289,7 +289,7 @@ class FtpFetcher:
         if port is not None:
             return port
         if reply.good:
-            raise FtpFailure(Failure.PROTOCOL_ERROR, f"no port in: {reply.shown}")
+            raise FtpFailure(Failure.PROTOCOL_ERROR, f"no port in: {reply.printable}")
         return reply
 
     async def _receive(self, reader: asyncio.StreamReader, received: _Received, cap: int) -> None:

@@ -31,7 +31,7 @@ class Reply:
         return 200 <= self.code < 300
 
     @property
-    def shown(self) -> str:
+    def printable(self) -> str:
         """For messages: one line, at most 100 characters, control characters escaped."""
         return ascii(self.text[:100].decode("latin-1"))[1:-1]
 
@@ -68,7 +68,7 @@ class ReplyReader:
 def extended_port(reply: Reply) -> int | None:
     """The port in the reply to EPSV; None if there is none that may be dialled."""
     found = _EXTENDED_PORT(reply.text)
-    return _checked(int(found[2])) if found else None
+    return _check_port(int(found[2])) if found else None
 
 
 def passive_port(reply: Reply) -> int | None:
@@ -77,10 +77,10 @@ def passive_port(reply: Reply) -> int | None:
     if found is None:
         return None
     high, low = int(found[1]), int(found[2])
-    return _checked(256 * high + low) if high < 256 and low < 256 else None
+    return _check_port(256 * high + low) if high < 256 and low < 256 else None
 
 
-def _checked(port: int) -> int | None:
+def _check_port(port: int) -> int | None:
     return port if _LOWEST_PORT <= port < 65536 else None
 
 

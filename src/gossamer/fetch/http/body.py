@@ -62,7 +62,7 @@ def payload(response: Response, max_bytes: int = MAX_DECODED_BYTES) -> Payload:
     headers = response.headers
     if "content-encoding" not in headers and "transfer-encoding" not in headers:
         return Payload(response.wire_body, response.wire_body, response.truncated)
-    opening = _opened(response, max_bytes)
+    opening = _decode(response, max_bytes)
     try:
         while True:
             next(opening)
@@ -76,7 +76,7 @@ async def payload_in_slices(response: Response, clock: Clock, max_bytes: int = M
 
     What is decoded by then is the document, truncated by `time`.
     """
-    opening = _opened(response, max_bytes)
+    opening = _decode(response, max_bytes)
     worked = 0.0
     while True:
         began = clock.monotonic()
@@ -92,7 +92,7 @@ async def payload_in_slices(response: Response, clock: Clock, max_bytes: int = M
         await asyncio.sleep(0)
 
 
-def _opened(response: Response, max_bytes: int) -> Generator[None, bool | None, Payload]:
+def _decode(response: Response, max_bytes: int) -> Generator[None, bool | None, Payload]:
     """Yields after every piece of work. If True is sent, it stops with what is decoded so far."""
     entity, truncated = response.wire_body, response.truncated
     headers = response.headers
@@ -110,7 +110,7 @@ def _opened(response: Response, max_bytes: int) -> Generator[None, bool | None, 
         return Payload(entity, entity, truncated, bad_encoding=True, unknown_coding=True)
     body = entity
     for name in reversed(codings):
-        decoded, fault = yield from _without(name, body, max_bytes)
+        decoded, fault = yield from _remove_coding(name, body, max_bytes)
         if decoded is None:
             return Payload(entity, entity, truncated, bad_encoding=True)
         body = decoded
@@ -124,7 +124,7 @@ def _codings_of(content_encoding: str) -> list[str]:
     return [name for name in names if name and name != "identity"]
 
 
-def _without(
+def _remove_coding(
     coding: str, data: bytes, max_bytes: int
 ) -> Generator[None, bool | None, tuple[bytes | None, Truncation | None]]:
     """At most `max_bytes` of the decoded data, and why it is not all. None if the data is not in this coding."""
@@ -166,7 +166,7 @@ _RELIEF: Final = 0.75
 class PausableBody(Protocol):
     """A body that can be paused."""
 
-    def go_on(self) -> None:
+    def resume_reading(self) -> None:
         """Continue reading. Called from the event loop, never from within `must_wait`."""
         ...
 
@@ -200,7 +200,7 @@ class BodyMemory:
         return QueueDepth(under_way, 0, self.used, self.limit)
 
     def must_wait(self, body: PausableBody, so_far: int) -> bool:
-        """Whether a body with `so_far` bytes must pause here until `go_on`. Call it when `used` exceeds `limit`."""
+        """Whether a body with `so_far` bytes must pause until `resume_reading`. Call it when `used` exceeds `limit`."""
         if so_far <= self.free or self.used <= self.limit:
             return False
         if self._first is None:
@@ -233,4 +233,4 @@ class BodyMemory:
         else:
             return
         for body in going:
-            body.go_on()
+            body.resume_reading()

@@ -72,7 +72,7 @@ def _inflate(data: bytes, window_bits: int) -> Decoding:
                 if not some and window_bits != _RAW:
                     # The decoder discards the output of the call that finds the fault: decode it again in small steps.
                     # Not needed for later calls. A raw stream cannot be recognised, so nothing is salvaged.
-                    for out in _salvaged(piece, window_bits):
+                    for out in _salvage(piece, window_bits):
                         some = True
                         yield out
                 return Ending.CUT if some else Ending.WRONG
@@ -100,7 +100,7 @@ def _inflate(data: bytes, window_bits: int) -> Decoding:
     return Ending.CUT if some else Ending.WRONG
 
 
-def _salvaged(data: bytes, window_bits: int) -> Generator[bytes, None, None]:
+def _salvage(data: bytes, window_bits: int) -> Generator[bytes, None, None]:
     """The output of a slice up to its fault."""
     decoder = isal_zlib.decompressobj(wbits=window_bits)
     try:

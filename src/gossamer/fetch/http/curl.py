@@ -11,7 +11,7 @@ from gossamer.clock import Clock
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.deadlines import SweepState, exclude_pause, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
-from gossamer.fetch.http.failures import PROXY_WANTS_CREDENTIALS, CurlFailure, contacted, failure_of
+from gossamer.fetch.http.failures import PROXY_WANTS_CREDENTIALS, CurlFailure, failure_of, may_have_contacted
 from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, default_fields, session_store
 from gossamer.fetch.http.lenient import LenientReader, Target
 from gossamer.fetch.http.multi import CurlPool, IdleSockets, Place
@@ -290,7 +290,7 @@ class CurlFetcher:
             tunnel_status=curl.getinfo(pycurl.HTTP_CONNECTCODE),
             proxy_verify_result=curl.getinfo(pycurl.PROXY_SSL_VERIFYRESULT),
         )
-        return self._failed(failure_of(trouble), message, begun, contacted=contacted(trouble))
+        return self._failed(failure_of(trouble), message, begun, contacted=may_have_contacted(trouble))
 
     def _after_deadline(self, handle: Handle, failure: Failure, begun: float) -> Failed | None:
         exchange = handle.exchange

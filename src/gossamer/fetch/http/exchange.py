@@ -192,7 +192,7 @@ class Exchange:
             self._pieces.append(piece)
         return _STOP if self.truncated is not None or self.ended else None
 
-    def go_on(self) -> None:
+    def resume_reading(self) -> None:
         """Continue reading: there is memory again."""
         self.held = False
         self.resume()

@@ -109,7 +109,7 @@ def failure_of(trouble: CurlFailure) -> Failure:
     return BY_CODE.get(trouble.code, Failure.PROTOCOL_ERROR)
 
 
-def contacted(trouble: CurlFailure) -> bool:
+def may_have_contacted(trouble: CurlFailure) -> bool:
     """Whether the host may have seen anything of the request. If in doubt, yes."""
     if trouble.code == pycurl.E_URL_MALFORMAT or (trouble.proxied and _is_the_proxys(trouble)):
         return False

@@ -76,7 +76,7 @@ class Proxy:
             raise ValueError("a proxy must be scheme://[user:password@]host:port")
         if whole["scheme"] not in _PROXY_SCHEMES:
             raise ValueError(f"unsupported proxy scheme: {whole['scheme']} (supported: {', '.join(_PROXY_SCHEMES)})")
-        user, password = _unescaped(whole["user"] or ""), _unescaped(whole["password"] or "")
+        user, password = _unescape(whole["user"] or ""), _unescape(whole["password"] or "")
         return cls(whole["scheme"], where["host"], int(where["port"]), user, password)
 
     @property
@@ -137,5 +137,5 @@ def conditional(etag: str | None, last_modified: str | None) -> tuple[tuple[str,
     return tuple(fields)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)

@@ -146,7 +146,7 @@ def compare(
         for i, world in enumerate(worlds):
             tell(f"{policy}, world {i + 1} of {len(worlds)}")
             journey = travel(world, make(), world.pages / cycle)
-            measured.append(_measured(policy, world, journey, cycle, best[i]))
+            measured.append(_measure(policy, world, journey, cycle, best[i]))
         found.append(_mean(measured))
     first = worlds[0]
     means = sum(best) / len(best), sum(plain) / len(plain)
@@ -157,7 +157,7 @@ def _known() -> RecrawlPolicy:
     return Known(Optimal())
 
 
-def _measured(policy: str, world: World, journey: Journey, cycle: float, best: float) -> Freshness:
+def _measure(policy: str, world: World, journey: Journey, cycle: float, best: float) -> Freshness:
     alike = [1 / world.pages] * world.pages
     half = world.days / 2
     weighted = share_fresh(journey, world.importance, half, world.days)

@@ -135,13 +135,13 @@ def as_json(comparison: Comparison) -> Json:
                 "plain": round(f.plain, 5),
                 "whole": round(f.whole, 5),
                 "used": round(f.used, 5),
-                "curve": _rounded(f.curve),
-                "plain_curve": _rounded(f.plain_curve),
+                "curve": _round_curve(f.curve),
+                "plain_curve": _round_curve(f.plain_curve),
             }
             for f in comparison.policies
         ],
     }
 
 
-def _rounded(curve: Sequence[tuple[float, float]]) -> list[list[float]]:
+def _round_curve(curve: Sequence[tuple[float, float]]) -> list[list[float]]:
     return [[round(day, 2), round(share, 4)] for day, share in curve]

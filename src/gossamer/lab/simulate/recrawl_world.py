@@ -144,7 +144,7 @@ def _recorded_page(where: str, line: str) -> tuple[str, list[float]]:
     return site, times
 
 
-def capped(world: World, cap: float) -> World:
+def with_cap(world: World, cap: float) -> World:
     """The same world with at most `cap` visits per day and host."""
     return replace(world, cap=cap)
 

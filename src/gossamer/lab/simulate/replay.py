@@ -125,14 +125,14 @@ def compare(
     for rest in plan.rests:
         for order in plan.orders:
             if order == SORTED:
-                gathered = [_gathered(sorted(ranks, reverse=True), graph.pages)]
+                gathered = [_collect(sorted(ranks, reverse=True), graph.pages)]
             else:
                 gathered = []
                 for number, pages in seeds.items():
                     tell(f"{order}, rest {rest}, seed set {number}")
                     setting = CrawlFacts(graph.site_of, graph.suffix_of, graph.urls, ranks, Random(f"{number}/{order}"))
                     crawl = crawl_order(graph, policies[order](setting), pages, rest=rest)
-                    gathered.append(_gathered((ranks[page] for page in islice(crawl, wanted)), wanted))
+                    gathered.append(_collect((ranks[page] for page in islice(crawl, wanted)), wanted))
             curves.append(_curve(order, rest, gathered, graph.pages, plan))
     return curves
 
@@ -141,7 +141,7 @@ def _seeds(graph: LinkGraph, plan: Plan, number: int) -> Sequence[int]:
     return graph.seeds if plan.seeds is None else seed_pages(graph, plan.seeds, number)
 
 
-def _gathered(ranks: Iterable[float], pages: int) -> list[float]:
+def _collect(ranks: Iterable[float], pages: int) -> list[float]:
     """Percent collected after 0, 1, 2, … pages; a crawl that ended early stays at its last value."""
     sums = [100.0 * rank for rank in accumulate(ranks, initial=0.0)]
     return sums + [sums[-1]] * (pages + 1 - len(sums))

@@ -204,7 +204,7 @@ def preset(name: str, **overrides: float | str) -> SimWebConfig:
         if key not in known:
             raise ConfigError(key, "no such setting of the simulated web")
     # Decoded rather than constructed, so that a value of the wrong type is rejected with its name too.
-    return _checked({**_PRESETS[name], **overrides})
+    return _validate({**_PRESETS[name], **overrides})
 
 
 def to_json(config: SimWebConfig) -> str:
@@ -224,7 +224,7 @@ def at(config: SimWebConfig, *, port: int, epoch: float) -> SimWebConfig:
     return replace(config, port=port, epoch=epoch)
 
 
-def _checked(values: Mapping[str, float | str]) -> SimWebConfig:
+def _validate(values: Mapping[str, float | str]) -> SimWebConfig:
     try:
         return msgspec.convert(dict(values), type=SimWebConfig)
     except msgspec.ValidationError as error:

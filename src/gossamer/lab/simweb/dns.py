@@ -63,7 +63,7 @@ class NameServer(asyncio.DatagramProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.DatagramTransport) or hasattr(transport, "sendto")
-        self._transport = transport  # type: ignore[assignment]  # uvloop's is none of asyncio's classes
+        self._transport = transport  # type: ignore[assignment]  # uvloop's is not one of asyncio's classes
 
     def datagram_received(self, data: bytes, addr: tuple[str | object, int]) -> None:
         reply, name = answer(data, self._addresses, zone=self._zone, ttl=self._ttl)

@@ -180,7 +180,7 @@ def near_copy(body: bytes, seed: int, group: int, variation: Variation | None) -
             rng.shuffle(menu)
             body = _shuffled_navigation(body, rng)
         case Variation.ONE_BYTE | Variation.ONE_WORD:
-            body = _edited(body, rng, variation)
+            body = _edit(body, rng, variation)
         case None:
             pass
     shown = f'<p class="date">Published on {day:%d %B %Y}, last seen {day:%Y-%m-%d}</p>\n'
@@ -207,7 +207,7 @@ def _shuffled_navigation(body: bytes, rng: random.Random) -> bytes:
     return b"".join((before, opening, b"\n".join(links), closing, after))
 
 
-def _edited(body: bytes, rng: random.Random, variation: Variation) -> bytes:
+def _edit(body: bytes, rng: random.Random, variation: Variation) -> bytes:
     """One letter or one word of a paragraph is changed."""
     starts = [i for i in range(len(body)) if body.startswith(b"<p>", i)]
     start = rng.choice(starts) + 3

@@ -154,10 +154,10 @@ def write_robots(manner: Manner, name: str, crawl_delay: Seconds) -> RobotsPlan:
             lines.append(f"Crawl-delay: {crawl_delay:g}")
         lines.append("")
     if manner.shout:
-        lines = [_shouted(line) for line in lines]
+        lines = [_upper_field(line) for line in lines]
     return RobotsPlan(manner.newline.join(lines).encode(), manner.families, manner.groups, crawl_delay)
 
 
-def _shouted(line: str) -> str:
+def _upper_field(line: str) -> str:
     field, colon, value = line.partition(":")
     return f"{field.upper()}{colon}{value}" if not line.startswith("#") else line

@@ -278,7 +278,7 @@ async def _serve_until_stopped(
     async with await serving as running:
         trusted = running.ca_file
         if ca_file is not None and trusted is not None:
-            trusted = _copied(Path(trusted), ca_file)
+            trusted = _copy(Path(trusted), ca_file)
         ready = {
             "http_port": running.http_port,
             "dns": running.dns_address,
@@ -295,7 +295,7 @@ async def _serve_until_stopped(
     sys.stdout.flush()
 
 
-def _copied(source: Path, target: Path) -> str:
+def _copy(source: Path, target: Path) -> str:
     try:
         target.write_bytes(source.read_bytes())
     except OSError as error:

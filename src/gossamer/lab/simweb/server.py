@@ -202,7 +202,7 @@ class _Connection(asyncio.Protocol):
         self._active_at = server.clock.monotonic()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]  # uvloop's is none of asyncio's classes
+        self._transport = transport  # type: ignore[assignment]  # uvloop's is not one of asyncio's classes
         assert self._transport is not None
         peer = self._transport.get_extra_info("peername")
         if self._server.check_peers and not str(peer[0]).startswith("127."):
@@ -234,7 +234,7 @@ class _Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._paused = False
         if self._pending is not None and self._pending.status:
-            self._answered(self._pending, self._server.clock.now())
+            self._on_answered(self._pending, self._server.clock.now())
 
     def drop(self) -> None:
         if self._transport is not None:
@@ -303,9 +303,9 @@ class _Connection(asyncio.Protocol):
         # Only now: over TLS the transport pauses and resumes us while it is still encrypting, which is not the end yet.
         pending.status = response.status
         if not self._paused:
-            self._answered(pending, now)
+            self._on_answered(pending, now)
 
-    def _answered(self, pending: "_Pending", now: Instant) -> None:
+    def _on_answered(self, pending: "_Pending", now: Instant) -> None:
         self._finish(pending, now)
         if not pending.keep_open:
             if self._transport is not None:

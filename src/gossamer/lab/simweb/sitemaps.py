@@ -98,7 +98,7 @@ class SiteMaps:
         for place, path in enumerate(paths):
             days = hash64(self._config.seed, "listed", host.number, place) % 3000
             date = datetime.fromtimestamp(1_500_000_000 + days * 86_400, UTC).date().isoformat()
-            items.append(f"<url><loc>{host.base}{_escaped(path)}</loc><lastmod>{date}</lastmod></url>\n")
+            items.append(f"<url><loc>{host.base}{_escape(path)}</loc><lastmod>{date}</lastmod></url>\n")
         return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset {_SPACE}>\n{"".join(items)}</urlset>\n'.encode()
 
 
@@ -107,5 +107,5 @@ def _index(host: HostPlan, *paths: str) -> bytes:
     return f"<sitemapindex {_SPACE}>{inside}</sitemapindex>".encode()
 
 
-def _escaped(path: str) -> str:
+def _escape(path: str) -> str:
     return path.replace("&", "&amp;")

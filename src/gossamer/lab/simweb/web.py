@@ -1,4 +1,4 @@
-"""Hot: the web as a function (benchmarks/bench_simweb.py): host, target, time and headers in, a response out."""
+"""Hot: the web as a function (benchmarks/bench_simweb.py): from host, target, time and headers to a response."""
 
 import math
 from collections.abc import Mapping
@@ -27,9 +27,9 @@ Headers = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class SimResponse:
-    """An answer. `delay` is how long the host takes before it sends anything.
+    """A response. `delay` is how long the host takes before it sends anything.
 
-    `headers` lack what belongs to the connection: Date, Content-Length, Connection.
+    `headers` do not include those of the connection: Date, Content-Length, Connection.
     """
 
     status: int
@@ -38,14 +38,14 @@ class SimResponse:
     delay: Seconds
 
     def header(self, name: str) -> str | None:
-        """The value of the first header of that name, whatever its case."""
+        """The value of the first header of that name; case does not matter."""
         return next((value for key, value in self.headers if key.lower() == name.lower()), None)
 
 
 class SimWeb:
-    """A web of hosts, pages and links that is the same whenever its configuration is.
+    """A web of hosts, pages and links, determined by its configuration.
 
-    Two instances of one configuration answer alike; the order of requests does not matter.
+    Two instances of one configuration respond alike; the order of requests does not matter.
     """
 
     def __init__(self, config: SimWebConfig) -> None:
@@ -59,26 +59,26 @@ class SimWeb:
         self._faults = round(config.fault_rate * 65_536)
 
     def seeds(self) -> tuple[str, ...]:
-        """Home pages from which every page of the web can be reached; the portal's comes first."""
+        """Home pages from which every page of the web can be reached, the portal's first."""
         ordinary = tuple(url_of(host, 0) for host in self.hosts[: self.config.seed_hosts])
         return (*ordinary, *self.endless.seeds())
 
-    def host_named(self, name: str) -> HostPlan | None:
+    def find_host(self, name: str) -> HostPlan | None:
         return self._by_name.get(name.lower())
 
     def address_of(self, name: str) -> str | None:
-        """The loopback address of a host, None for a name that is not of this web."""
+        """The loopback address of a host; None for a name that is not of this web."""
         host = self._by_name.get(name.lower())
         return host.address if host is not None else self.endless.address_of(name.lower())
 
     def crawl_delays(self) -> dict[HostKey, Seconds]:
-        """What robots.txt asks of `gossamer`, for the hosts that ask."""
+        """The crawl delays for `gossamer`, of the hosts that have one."""
         return {h.name: h.robots.crawl_delay for h in self.hosts if h.robots.crawl_delay > 0}
 
     def respond(self, host: str, target: str, time: Instant, headers: Mapping[str, str] = _NO_HEADERS) -> SimResponse:
-        """Answer a GET for `target` (path and query). Names in `headers` are in lower case.
+        """Respond to a GET for `target` (path and query). Names in `headers` are in lower case.
 
-        Never raises for anything a client may ask: what is not there is a 404.
+        Never raises for any request: the response for what does not exist is a 404.
         """
         plan = self._by_name.get(host) or self._by_name.get(host.lower())
         if plan is None:
@@ -87,7 +87,7 @@ class SimWeb:
                 return SimResponse(*endless)
             return SimResponse(404, [_HTML], self._writer.missing(host), _NO_DELAY)
         if target == "/robots.txt":
-            # Never at fault: rules that cannot be read close a host for far longer than a fault lasts.
+            # Never with a fault: rules that cannot be fetched close a host for far longer than a fault lasts.
             text = plan.robots.text
             if text is None:
                 return SimResponse(404, [_HTML], self._writer.missing(host), plan.slow)
@@ -113,7 +113,7 @@ class SimWeb:
                 return self._document(plan, page, time, headers)
 
     def duplicate(self, host: HostPlan, page: int) -> bytes:
-        """What a URL of a group of duplicates shows; with `near_copies` the first of a group is the original."""
+        """The body of a URL in a group of duplicates; with `near_copies` the first of a group is the original."""
         group = self.graph.duplicate_group(host, page)
         body = self._writer.copy(group)
         if not self.config.near_copies:
@@ -135,7 +135,7 @@ class SimWeb:
         draw = hash64(self.config.seed, "which fault", host.number, page)
         status = 429 if draw & 1 else 503
         headers: Headers = [_PLAIN]
-        # 429 always says when, 503 every other time.
+        # 429 always has a Retry-After, 503 every other time.
         if status == 429 or draw & 2:
             headers.append(("Retry-After", str(math.ceil(remaining))))
         return SimResponse(status, headers, b"try again later\n", host.slow)
@@ -167,7 +167,7 @@ class SimWeb:
 
 
 def _unchanged(headers: Mapping[str, str], tag: str, modified: int) -> bool:
-    """Whether the client's copy is current. If-None-Match outweighs the date (RFC 9110, 13.1.3)."""
+    """Whether the client's copy is current. If-None-Match takes precedence over the date (RFC 9110, 13.1.3)."""
     tags = headers.get("if-none-match")
     if tags is not None:
         return any(part.strip().removeprefix("W/") in (tag, "*") for part in tags.split(","))
@@ -177,11 +177,11 @@ def _unchanged(headers: Mapping[str, str], tag: str, modified: int) -> bool:
     try:
         return modified <= parsedate_to_datetime(since).timestamp()
     except (ValueError, TypeError, OverflowError):
-        return False  # a date that cannot be read is ignored
+        return False  # an invalid date is ignored
 
 
 def http_date(seconds: int) -> str:
-    """A date as HTTP writes it. `email.utils` would do, at four times the cost."""
+    """A date in the format of HTTP. `email.utils` would do, at four times the cost."""
     t = datetime.fromtimestamp(seconds, UTC)
     day, month = _DAYS[t.weekday()], _MONTHS[t.month - 1]
     return f"{day}, {t.day:02} {month} {t.year} {t.hour:02}:{t.minute:02}:{t.second:02} GMT"

@@ -32,7 +32,7 @@ _GLUE = tuple(_GLUE_WORDS.split())
 def paragraphs(seed: int) -> tuple[bytes, ...]:
     """`PARAGRAPHS` paragraphs of HTML, 200 to 1,100 bytes each, the same for the same seed."""
     rng = random.Random(f"{seed}/paragraphs")
-    # Many words, most of them rare as in real prose, so that two pages are not taken for near-duplicates.
+    # Many words, most of them rare as in real prose, so that two pages are not near-duplicates by accident.
     vocabulary = ["".join(rng.choices(_SYLLABLES, k=rng.randint(2, 4))) for _ in range(20_000)]
     sentences = [_sentence(rng, vocabulary) for _ in range(6000)]
     return tuple(

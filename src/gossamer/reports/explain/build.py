@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from gossamer.filter.canonical import parse_canonical
 from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.query_rules import minimised
+from gossamer.filter.query_rules import minimise_url
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering
@@ -146,7 +146,7 @@ def _identity(url: Url, known_as: Url, minimise: bool) -> Identity:
     if known_as == url:
         return Identity(True, minimise)
     # Another spelling, so it was found by its minimised form, even if the configuration has changed since.
-    return Identity(True, minimise or minimised(known_as) == minimised(url), known_as)
+    return Identity(True, minimise or minimise_url(known_as) == minimise_url(url), known_as)
 
 
 def _finding(known: UrlFact, facts: Facts) -> Finding:

@@ -8,7 +8,7 @@ from gossamer.fetch.robots import path_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, IdentityRules, LearnedParameter
-from gossamer.filter.query_rules import minimised
+from gossamer.filter.query_rules import minimise_url
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, TrapPolicy
 from gossamer.filter.url_shape import shape_of
@@ -35,7 +35,7 @@ def form_of(text: str, with_scheme: str, canonicaliser: Canonicaliser) -> Form:
 def fingerprints_of(url: Url, host: HostKey, key: int, identities: Identities) -> tuple[Fingerprint, ...]:
     """The fingerprint of the URL by the configuration, and those by other settings of `identity` and `filter.minimise`,
     under which it may have been stored."""
-    return tuple(dict.fromkeys(fingerprints([identities.identity_of(url, host), url, minimised(url)], key)))
+    return tuple(dict.fromkeys(fingerprints([identities.identity_of(url, host), url, minimise_url(url)], key)))
 
 
 def usual_fingerprints(

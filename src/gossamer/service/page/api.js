@@ -1,5 +1,5 @@
 // Requests to the service, and the token that changes require.
-import { $, put, say } from "./dom.js";
+import { $, put, notify } from "./dom.js";
 
 const TIMEOUT = 20_000; // milliseconds
 let token = sessionStorage.getItem("token") ?? "";
@@ -35,7 +35,7 @@ export async function change(path, body) {
 
 // Sends a change and shows a notice: `message` of the response, or the error. Returns whether it succeeded.
 export async function attempt(path, body, message) {
-  try { say(message(await change(path, body))); return true; } catch (error) { say(error.message, true); return false; }
+  try { notify(message(await change(path, body))); return true; } catch (error) { notify(error.message, true); return false; }
 }
 
 // --- token -----------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // A line chart of the last minutes in one SVG. Its nodes are created once and then only moved.
-import { made, put } from "./dom.js";
+import { element, put } from "./dom.js";
 import { clock } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -34,11 +34,11 @@ export class Chart {
     this.paths = series.map((one) => node("path", { class: `line ${one.kind}` }, svg));
     this.cursor = node("line", { class: "cursor", visibility: "hidden" }, svg);
     this.values = series.map((one) => {
-      const value = made("b", {}, "–");
-      legend.append(made("li", {}, made("span", { class: `key ${one.kind}` }), `${one.name} `, value));
+      const value = element("b", {}, "–");
+      legend.append(element("li", {}, element("span", { class: `key ${one.kind}` }), `${one.name} `, value));
       return value;
     });
-    this.when = made("li", { class: "when" });
+    this.when = element("li", { class: "when" });
     legend.append(this.when);
     svg.addEventListener("pointermove", (event) => this._point(event.offsetX));
     svg.addEventListener("pointerleave", () => this._point(null));

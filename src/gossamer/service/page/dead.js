@@ -1,6 +1,6 @@
 // The table of dead letters, by reason or host, with requeue and drop.
 import { attempt, read } from "./api.js";
-import { $, address, button, made, put, Rows, say, showPart, sure } from "./dom.js";
+import { $, address, button, element, put, Rows, notify, showPart, askConfirmation } from "./dom.js";
 import { count, instant, plural, reasons } from "./text.js";
 
 const MOST = 8;
@@ -10,9 +10,9 @@ let after = 0, next = null, known = -1, host = "", queriedAt = -LEAST_PAUSE, wai
 const rows = new Rows($("dead"), {
   key: (letter) => letter.url,
   most: MOST,
-  make: (letter) => made("tr", { "data-url": letter.url }, made("td", {}, address(letter.url, letter.detail ?? ""), made("span", { class: "narrow-only hint" }, reasons(letter.reason ?? "unknown"))),
-    made("td", { class: "wide-only" }, made("span", { class: "badge bad" })),
-    made("td", { class: "acts" }, ...["Requeue", "Drop"].map((act) => button(act, `${act} ${letter.url}`, () => handle(act, letter.url), act === "Drop" ? "danger" : "")))),
+  make: (letter) => element("tr", { "data-url": letter.url }, element("td", {}, address(letter.url, letter.detail ?? ""), element("span", { class: "narrow-only hint" }, reasons(letter.reason ?? "unknown"))),
+    element("td", { class: "wide-only" }, element("span", { class: "badge bad" })),
+    element("td", { class: "acts" }, ...["Requeue", "Drop"].map((act) => button(act, `${act} ${letter.url}`, () => handle(act, letter.url), act === "Drop" ? "danger" : "")))),
   update: (row, letter) => {
     const badge = row.cells[1].firstElementChild;
     put(badge, reasons(letter.reason ?? "unknown"));
@@ -32,7 +32,7 @@ async function handleAll(act) {
   const { reason, host: of } = chosen();
   const which = `All dead letters${of ? ` on ${of}` : ""}${reason ? ` with reason "${reasons(reason)}"` : ""}`;
   const text = act === "Drop" ? `${which} will be excluded permanently.` : `${which} will be requeued with all their retries.`;
-  if (await sure(text, `${act} all`)) { after = 0; await handle(act); }
+  if (await askConfirmation(text, `${act} all`)) { after = 0; await handle(act); }
 }
 
 async function load(now = false) {
@@ -47,7 +47,7 @@ async function load(now = false) {
     $("dead-on").disabled = next === null;
     $("dead-back").disabled = after === 0;
     for (const id of ["dead-requeue", "dead-drop"]) $(id).disabled = !found.dead.length;
-  } catch (error) { if (error.status) say(error.message, true); }
+  } catch (error) { if (error.status) notify(error.message, true); }
 }
 
 function restart() {
@@ -62,7 +62,7 @@ function restart() {
 export function onStatus(status) {
   const offered = $("dead-reason");
   for (const reason of Object.keys(status.errors)) {
-    if (![...offered.options].some((option) => option.value === reason)) offered.append(made("option", { value: reason }, reasons(reason)));
+    if (![...offered.options].some((option) => option.value === reason)) offered.append(element("option", { value: reason }, reasons(reason)));
   }
   put($("dead-shown"), status.dead ? `${count(status.dead)} in total; retries exhausted.` : "");
   if (status.dead === known || waiting) return;

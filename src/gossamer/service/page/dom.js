@@ -6,7 +6,7 @@ export function put(node, text) {
   if (node.textContent !== value) node.textContent = value;
 }
 
-export function made(tag, fields = {}, ...children) {
+export function element(tag, fields = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(fields)) {
     if (name === "class") node.className = value;
@@ -18,17 +18,17 @@ export function made(tag, fields = {}, ...children) {
 }
 
 export function button(text, label, act, kind = "") {
-  return made("button", { type: "button", class: kind, "aria-label": label, "data-act": text.toLowerCase(), on: { click: act } }, text);
+  return element("button", { type: "button", class: kind, "aria-label": label, "data-act": text.toLowerCase(), on: { click: act } }, text);
 }
 
 // A URL that is explained when it is clicked (explain.js), and a host name that opens its dialog (host.js).
 export function address(url, title) {
-  const lines = [...(title ? [made("span", { class: "title" }, title)] : []), made("span", { class: "url" }, url)];
-  return made("button", { type: "button", class: "address", "data-act": "explain", title: url, "aria-label": `explain ${url}` }, ...lines);
+  const lines = [...(title ? [element("span", { class: "title" }, title)] : []), element("span", { class: "url" }, url)];
+  return element("button", { type: "button", class: "address", "data-act": "explain", title: url, "aria-label": `explain ${url}` }, ...lines);
 }
 
 export function hostName(host) {
-  return made("button", { type: "button", class: "name", "data-act": "open", title: host }, host);
+  return element("button", { type: "button", class: "name", "data-act": "open", title: host }, host);
 }
 
 // Scroll to a section and move the keyboard focus there.
@@ -52,7 +52,7 @@ export class Rows {
   constructor(body, { key, make, update, most }) {
     Object.assign(this, { body, key, make, update, most });
     this.nodes = new Map();
-    this.none = made("tr", { class: "none" }, made("td", { colspan: body.closest("table").tHead.rows[0].cells.length }));
+    this.none = element("tr", { class: "none" }, element("td", { colspan: body.closest("table").tHead.rows[0].cells.length }));
     this.held = false;
     const hold = () => { this.held = true; };
     const release = () => { this.held = body.contains(document.activeElement) || body.matches(":hover"); };
@@ -123,16 +123,16 @@ export function onSubmit(id, act) {
 
 const MOST_NOTICES = 4;
 
-export function say(text, bad = false) {
+export function notify(text, bad = false) {
   const close = button("×", "dismiss this notice", () => notice.remove());
-  const notice = made("p", { class: bad ? "notice bad" : "notice" }, made("span", {}, text), close);
+  const notice = element("p", { class: bad ? "notice bad" : "notice" }, element("span", {}, text), close);
   const all = $("notices");
   all.append(notice);
   while (all.childElementCount > MOST_NOTICES) all.firstElementChild.remove();
   if (!bad) setTimeout(() => notice.remove(), 6000);
 }
 
-export function sure(text, yes) {
+export function askConfirmation(text, yes) {
   const dialog = $("sure-dialog");
   put($("sure-text"), text);
   put($("sure-yes"), yes);

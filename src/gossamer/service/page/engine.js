@@ -1,5 +1,5 @@
 // Internals of the crawler: time by phase, fill levels of its queues, and statistics of the engine.
-import { $, fill, made, put } from "./dom.js";
+import { $, fill, element, put } from "./dom.js";
 import { bytes, count, percent, rate, seconds, short } from "./text.js";
 
 const PHASES = { dns: "DNS", connect: "connect", tls: "TLS", first_byte: "first byte", body: "body", extract: "parsing", commit: "commit" };
@@ -14,7 +14,7 @@ export function drawInternals(status, details) {
 }
 
 function drawPhases(phases) {
-  const make = () => made("tr", {}, made("th", { scope: "row" }), ...Array.from({ length: 4 }, () => made("td", { class: "n" })));
+  const make = () => element("tr", {}, element("th", { scope: "row" }), ...Array.from({ length: 4 }, () => element("td", { class: "n" })));
   fill($("phases"), phases, make, (row, [name, often, ...times]) => {
     put(row.children[0], PHASES[name] ?? name);
     put(row.children[1], rate(often));
@@ -23,7 +23,7 @@ function drawPhases(phases) {
 }
 
 function drawQueues(queues) {
-  const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "track", "aria-hidden": "true" }, made("i")), made("b"), made("span", { class: "hint" }));
+  const make = () => element("li", {}, element("span", { class: "name" }), element("span", { class: "track", "aria-hidden": "true" }, element("i")), element("b"), element("span", { class: "hint" }));
   fill($("queues"), queues, make, (row, [name, items, full]) => {
     const tone = full >= 1 ? "bad" : full >= 0.8 ? "warn" : "";
     put(row.children[0], name.replaceAll("_", " "));
@@ -55,7 +55,7 @@ function drawEngine(s) {
     ["recrawls scheduled", `${short(s.recrawl.scheduled)}${s.recrawl.overdue ? `, ${short(s.recrawl.overdue)} overdue` : ""}`, s.recrawl.overdue ? "warn" : ""],
     ["estimated freshness", s.recrawl.freshness === null ? "–" : percent(100 * s.recrawl.freshness), ""],
   ];
-  fill($("engine"), rows, () => made("div", {}, made("dt"), made("dd")), (row, [name, value, tone]) => {
+  fill($("engine"), rows, () => element("div", {}, element("dt"), element("dd")), (row, [name, value, tone]) => {
     put(row.children[0], name);
     put(row.children[1], value);
     row.children[1].className = tone;

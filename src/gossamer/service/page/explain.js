@@ -1,6 +1,6 @@
 // Explains a URL: its state and the reasons for it, with links to its host and to the pages it was found on.
 import { read } from "./api.js";
-import { $, address, button, hostName, made, onSubmit, say } from "./dom.js";
+import { $, address, button, hostName, element, onSubmit, notify } from "./dom.js";
 import { dateTime, reasons } from "./text.js";
 
 const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
@@ -15,7 +15,7 @@ export function explain(url) {
 }
 
 async function copy(text) {
-  try { await navigator.clipboard.writeText(text); say("URL copied."); } catch { say("The browser does not allow this page to copy.", true); }
+  try { await navigator.clipboard.writeText(text); notify("URL copied."); } catch { notify("The browser does not allow this page to copy.", true); }
 }
 
 async function showExplanation(form) {
@@ -24,9 +24,9 @@ async function showExplanation(form) {
   const { form: canonical, state, reason, next, ...parts } = story;
   const verdict = canonical.refused ? `refused: ${reasons(canonical.refused)}` : state ? `${state}${reason ? ` (${reason})` : ""}` : "never seen";
   $("story").replaceChildren(
-    made("p", { class: "verdict" }, made("b", {}, verdict), made("br"), made("span", { class: "url" }, canonical.url ?? canonical.given)),
+    element("p", { class: "verdict" }, element("b", {}, verdict), element("br"), element("span", { class: "url" }, canonical.url ?? canonical.given)),
     ...(canonical.url ? [actions(canonical, state)] : []),
-    ...(next?.why ? [made("p", {}, next.due_at ? `Next: ${dateTime(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
+    ...(next?.why ? [element("p", {}, next.due_at ? `Next: ${dateTime(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
     ...Object.entries(parts).filter(([name, part]) => NAMES[name] !== "" && something(part)).map(([name, part]) => chapter(name, part)),
   );
   return "";
@@ -35,22 +35,22 @@ async function showExplanation(form) {
 // Show the host (if it is known), copy the URL, open the page.
 function actions({ url, host }, state) {
   const web = /^https?:/.test(url);
-  return made("p", { class: "ways" }, ...(state && host ? ["Host ", hostName(host)] : []),
+  return element("p", { class: "ways" }, ...(state && host ? ["Host ", hostName(host)] : []),
     button("Copy URL", "Copy URL", () => copy(url)),
-    ...(web ? [made("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, "Open page")] : []));
+    ...(web ? [element("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, "Open page")] : []));
 }
 
 const something = (value) => value !== null && value !== false && value !== "" && value !== undefined && (typeof value !== "object" || Object.values(value).some(something));
 
 function chapter(name, part) {
-  return made("details", OPEN.includes(name) ? { open: true } : {}, made("summary", {}, NAMES[name] ?? name), shown(part));
+  return element("details", OPEN.includes(name) ? { open: true } : {}, element("summary", {}, NAMES[name] ?? name), shown(part));
 }
 
 function shown(value) {
-  if (Array.isArray(value)) return made("ul", {}, ...value.map((item) => made("li", {}, ...entry(item))));
-  if (typeof value !== "object") return made("p", {}, plain("", value));
-  return made("dl", {}, ...Object.entries(value).filter(([, item]) => something(item)).flatMap(([name, item]) => [
-    made("dt", {}, LABELS[name] ?? name.replaceAll("_", " ")), made("dd", {}, typeof item === "object" ? shown(item) : plain(name, item)),
+  if (Array.isArray(value)) return element("ul", {}, ...value.map((item) => element("li", {}, ...entry(item))));
+  if (typeof value !== "object") return element("p", {}, plain("", value));
+  return element("dl", {}, ...Object.entries(value).filter(([, item]) => something(item)).flatMap(([name, item]) => [
+    element("dt", {}, LABELS[name] ?? name.replaceAll("_", " ")), element("dd", {}, typeof item === "object" ? shown(item) : plain(name, item)),
   ]));
 }
 
@@ -58,7 +58,7 @@ function shown(value) {
 function entry(item) {
   if (item === null || typeof item !== "object" || !item.url) return [flat(item)];
   const { url, ...rest } = item;
-  return [address(url), made("span", { class: "hint" }, flat(rest))];
+  return [address(url), element("span", { class: "hint" }, flat(rest))];
 }
 
 // An object as one line, without its empty values.
@@ -73,7 +73,7 @@ function plain(name, value) {
   return name.endsWith("_at") ? dateTime(value) : String(value);
 }
 
-export function handleStory() {
+export function handleExplain() {
   onSubmit("explain", showExplanation);
   // Clicking any URL on this page explains it.
   document.addEventListener("click", (event) => {

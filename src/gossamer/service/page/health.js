@@ -1,6 +1,6 @@
 // Problems in plain text at the top of the page, for the operator on call, and what the crawl is doing. A problem stays
 // visible for a few seconds after it ends.
-import { $, fill, made, put } from "./dom.js";
+import { $, fill, element, put } from "./dom.js";
 import { percent, plural, rate, seconds } from "./text.js";
 
 const LINGER = 5; // seconds that a problem stays visible, against flicker
@@ -72,7 +72,7 @@ export function drawHealth(s, details, pagesPerSecond) {
   const now = performance.now() / 1000;
   for (const [name, tone, part, text] of problems(s, details)) shown.set(name, { tone, part, text, until: now + LINGER });
   for (const [name, problem] of shown) if (problem.until < now) shown.delete(name);
-  fill($("health"), [...shown.values()], () => made("p", {}, made("span"), made("a", {}, "Show")), (row, { tone, part, text }) => {
+  fill($("health"), [...shown.values()], () => element("p", {}, element("span"), element("a", {}, "Show")), (row, { tone, part, text }) => {
     row.className = tone;
     put(row.children[0], text);
     if (row.children[1].hash !== `#${part}`) { row.children[1].href = `#${part}`; row.children[1].setAttribute("aria-label", `Show details: ${text}`); }

@@ -1,6 +1,6 @@
 // The dialog of one host: what is known about it, and the actions on it.
 import { change, read } from "./api.js";
-import { $, fill, made, put, say } from "./dom.js";
+import { $, fill, element, put, notify } from "./dom.js";
 import { showDeadOf } from "./dead.js";
 import { act, hostState } from "./hosts.js";
 import { showPagesOf } from "./pages.js";
@@ -22,8 +22,8 @@ function show(found) {
     ["address", found.address ?? "unknown"], ["gap after a response", seconds(found.delay)], ["last response time", found.fetched ? seconds(found.last_took) : "–"],
     ["next contact", found.queued === 0 ? "nothing queued" : found.wait > 0 ? `${instant(found.next_contact)}, in ${seconds(found.wait)}` : "now"],
   ];
-  fill($("host-facts"), facts, () => made("div", {}, made("dt"), made("dd")), (row, [name, value]) => { put(row.children[0], name); put(row.children[1], value); });
-  fill($("host-cuts"), found.cuts, () => made("p", { class: "hint" }), (row, cut) => put(row, `Cut as a trap: ${Object.values(cut).join(", ")}`));
+  fill($("host-facts"), facts, () => element("div", {}, element("dt"), element("dd")), (row, [name, value]) => { put(row.children[0], name); put(row.children[1], value); });
+  fill($("host-cuts"), found.cuts, () => element("p", { class: "hint" }), (row, cut) => put(row, `Cut as a trap: ${Object.values(cut).join(", ")}`));
   const suspended = found.dropped || found.paused, { seconds: field } = $("host-delay").elements;
   put($("host-pause"), suspended ? "Resume" : "Pause");
   $("host-drop").hidden = suspended;
@@ -57,7 +57,7 @@ async function setDelay(wanted) {
   const output = $("host-delay").elements.message;
   try {
     const found = await change(path(), { action: "delay", seconds: wanted });
-    say(wanted === null ? `${host}: the configured gap applies again` : `${host}: gap set to ${seconds(found.delay)}`);
+    notify(wanted === null ? `${host}: the configured gap applies again` : `${host}: gap set to ${seconds(found.delay)}`);
     put(output, "");
     $("host-delay").elements.seconds.blur();
     show(found);

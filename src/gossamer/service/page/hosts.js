@@ -1,6 +1,6 @@
 // The table of hosts: one page of a long list, with search, sorting and actions.
 import { attempt, read } from "./api.js";
-import { $, button, hostName, made, put, Rows, say, sure } from "./dom.js";
+import { $, button, hostName, element, put, Rows, notify, askConfirmation } from "./dom.js";
 import { count, plural, seconds, short } from "./text.js";
 
 const MOST = 12;
@@ -13,10 +13,10 @@ let offset = 0, latest = 0, timer = 0;
 const rows = new Rows($("hosts"), {
   key: (host) => host.host,
   most: MOST,
-  make: (host) => made("tr", { "data-host": host.host },
-    made("th", { scope: "row" }, hostName(host.host)),
-    made("td", {}, made("span", { class: "badge" })), made("td", { class: "n" }),
-    ...Array.from({ length: 6 }, () => made("td", { class: "n wide-only" })), made("td", { class: "acts" })),
+  make: (host) => element("tr", { "data-host": host.host },
+    element("th", { scope: "row" }, hostName(host.host)),
+    element("td", {}, element("span", { class: "badge" })), element("td", { class: "n" }),
+    ...Array.from({ length: 6 }, () => element("td", { class: "n wide-only" })), element("td", { class: "acts" })),
   update,
 });
 
@@ -45,7 +45,7 @@ function update(row, host) {
 
 // Pause, resume or drop a host; asks for confirmation before it drops one.
 export async function act(host, name) {
-  if (name === "Drop" && !(await sure(`The queued pages of ${host} will be excluded until the host is resumed.`, "Drop host"))) return;
+  if (name === "Drop" && !(await askConfirmation(`The queued pages of ${host} will be excluded until the host is resumed.`, "Drop host"))) return;
   const done = { Pause: "paused", Resume: "resumed", Drop: "dropped" }[name];
   await attempt(`/hosts/${encodeURIComponent(host)}`, { action: name.toLowerCase() }, (answer) => `${host} ${done}${answer.returned ? `; ${plural(answer.returned, "page", "pages")} requeued` : ""}`);
   await load();
@@ -64,7 +64,7 @@ async function load(now = false) {
     put($("hosts-shown"), found.total ? `${count(offset + 1)} to ${count(last)} of ${plural(found.total, "host", "hosts")}${rows.held ? " (paused while you point at the table)" : ""}` : "");
     $("hosts-back").disabled = offset === 0;
     $("hosts-on").disabled = found.next === null;
-  } catch (error) { if (error.status) say(error.message, true); }
+  } catch (error) { if (error.status) notify(error.message, true); }
   if (mine === latest) timer = setTimeout(load, Math.max(LEAST_PAUSE, PAUSE_FACTOR * (performance.now() - began)));
 }
 

@@ -1,8 +1,8 @@
 // The dashboard: metrics come as server-sent events, changes go to the API. Draws at most twice a second.
 import { attempt, handleToken } from "./api.js";
 import { handleDead, onStatus, reloadDead } from "./dead.js";
-import { $, put, say } from "./dom.js";
-import { handleStory } from "./explain.js";
+import { $, put, notify } from "./dom.js";
+import { handleExplain } from "./explain.js";
 import { handleForms, loadLimits } from "./forms.js";
 import { forgetHealth } from "./health.js";
 import { handleHost } from "./host.js";
@@ -36,7 +36,7 @@ function connection(lost) {
   const known = status ? `The data shown is from ${clock(Date.parse(status.at) / 1000)}` : "There is no data yet";
   put(banner, lost ? `Connection to the service lost. ${known}. Reconnecting …` : "");
   if (lost) { put($("state"), "not connected"); $("state").className = "pill bad"; $("crawl").disabled = true; forgetHealth(); return; }
-  say("Reconnected.");
+  notify("Reconnected.");
   reloadHosts();
   reloadDead();
   loadLimits();
@@ -68,7 +68,7 @@ handleHosts();
 handleHost();
 handlePages();
 handleDead();
-handleStory();
+handleExplain();
 handleForms();
 reloadHosts();
 loadLimits();

@@ -1,6 +1,6 @@
 // Draws a snapshot of the crawl: state, tiles, charts, front queues, hosts by next contact, status codes, failures.
 import { Chart, SPAN } from "./charts.js";
-import { $, fill, made, put } from "./dom.js";
+import { $, fill, element, put } from "./dom.js";
 import { drawInternals } from "./engine.js";
 import { ANSWERED, drawHealth } from "./health.js";
 import { bytes, count, percent, plural, rate, seconds, short } from "./text.js";
@@ -52,7 +52,7 @@ export function draw(status, details) {
   drawFronts(status, details);
   if (details) drawRests(status, details);
   drawAnswers(status);
-  drawTrouble(status);
+  drawFailures(status);
   drawInternals(status, details);
 }
 
@@ -100,7 +100,7 @@ function drawFronts(s, details) {
   put($("load"), s.load === "high" ? "high load" : "normal load");
   $("load").className = s.load === "high" ? "badge warn" : "badge";
   put($("load-reason"), s.load_reason ? `Last load change: ${s.load_reason}.` : "");
-  const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "value" }), made("span", { class: "track", "aria-hidden": "true" }, made("i"), made("u")));
+  const make = () => element("li", {}, element("span", { class: "name" }), element("span", { class: "value" }), element("span", { class: "track", "aria-hidden": "true" }, element("i"), element("u")));
   fill($("fronts"), s.urls_by_front, make, (row, urls, at) => {
     const observed = shares[at] ?? 0, target = targets[at];
     put(row.children[0], s.urls_by_front.length === 3 ? CLASSES[at] : `class ${at + 1}`);
@@ -124,7 +124,7 @@ function drawRests(s, details) {
     { name: "same IP", hosts: details.hosts_parked, kind: "parked" },
   ];
   const top = Math.max(1, ...columns.map((column) => column.hosts));
-  const make = () => made("li", {}, made("b"), made("i", { "aria-hidden": "true" }), made("span"));
+  const make = () => element("li", {}, element("b"), element("i", { "aria-hidden": "true" }), element("span"));
   fill($("rests"), columns, make, (li, column) => {
     li.className = column.kind;
     put(li.children[0], short(column.hosts));
@@ -140,12 +140,12 @@ function drawAnswers(s) {
   const kinds = ["2xx", "3xx", "4xx", "5xx"];
   const counts = kinds.map((kind) => s.statuses[kind] ?? 0), total = counts.reduce((a, b) => a + b, 0);
   put($("answers-total"), plural(s.fetched, "response", "responses"));
-  fill($("answers-bar"), kinds, () => made("i"), (bar, kind, at) => {
+  fill($("answers-bar"), kinds, () => element("i"), (bar, kind, at) => {
     bar.className = `s${kind[0]}`;
     bar.style.width = total ? `${(100 * counts[at]) / total}%` : "0";
   });
   const rows = [...kinds.map((kind, at) => [kind, `s${kind[0]}`, counts[at]]), ["no response", "s0", Object.entries(s.errors).reduce((n, [reason, m]) => (ANSWERED.includes(reason) ? n : n + m), 0)]];
-  const make = () => made("li", {}, made("span", { class: "key" }), made("span", { class: "name" }), made("b"), made("span", { class: "hint" }));
+  const make = () => element("li", {}, element("span", { class: "key" }), element("span", { class: "name" }), element("b"), element("span", { class: "hint" }));
   fill($("answers"), rows, make, (row, [kind, tone, n]) => {
     row.children[0].className = `key ${tone}`;
     put(row.children[1], kind);
@@ -154,12 +154,12 @@ function drawAnswers(s) {
   });
 }
 
-function drawTrouble(s) {
+function drawFailures(s) {
   const rows = [
     ...Object.entries(s.errors).map(([reason, n]) => [reason, n, "s5"]),
     ...Object.entries(s.excluded).map(([reason, n]) => [reason, n, "s3"]),
   ].sort((a, b) => b[1] - a[1]).slice(0, MOST_REASONS);
-  const make = () => made("li", {}, made("span", { class: "key" }), made("span", { class: "name" }), made("b"));
+  const make = () => element("li", {}, element("span", { class: "key" }), element("span", { class: "name" }), element("b"));
   fill($("trouble"), rows.length ? rows : [["none so far", null, "s2"]], make, (row, [reason, n, tone]) => {
     row.children[0].className = `key ${tone}`;
     put(row.children[1], reason.replaceAll("_", " "));

@@ -1,6 +1,6 @@
 // The table of pages: live visits, or a search in the database.
 import { read } from "./api.js";
-import { $, address, made, put, Rows, say, showPart } from "./dom.js";
+import { $, address, element, put, Rows, notify, showPart } from "./dom.js";
 import { count, instant, reasons } from "./text.js";
 
 const MOST = 12;
@@ -10,9 +10,9 @@ const EMPTY_WINDOWS = 20; // windows without a match before the search stops and
 const rows = new Rows($("visits"), {
   key: (page) => page.key,
   most: MOST,
-  make: (page) => made("tr", {}, made("td", {}, made("span", { class: `badge s${page.status ? String(page.status)[0] : page.quiet ? "x" : 0}`, title: page.state }, page.status ?? (page.quiet ? "–" : "none"))),
-    made("td", {}, address(page.url, page.title || reasons(page.reason ?? "") || page.state)), made("td", { class: "n wide-only" }, count(page.depth)),
-    made("td", { class: "n" }, page.at ? instant(page.at) : "–")),
+  make: (page) => element("tr", {}, element("td", {}, element("span", { class: `badge s${page.status ? String(page.status)[0] : page.quiet ? "x" : 0}`, title: page.state }, page.status ?? (page.quiet ? "–" : "none"))),
+    element("td", {}, address(page.url, page.title || reasons(page.reason ?? "") || page.state)), element("td", { class: "n wide-only" }, count(page.depth)),
+    element("td", { class: "n" }, page.at ? instant(page.at) : "–")),
   update: () => {},
 });
 
@@ -65,7 +65,7 @@ async function search(now = true) {
     const pages = found.pages.map((page) => ({ ...page, key: `${page.state} ${page.url}`, at: page.fetched_at, quiet: page.status === null && !page.reason }));
     rows.show(pages, { now, empty: next === null ? "No matching pages." : "No match so far; click Next to continue." });
     put($("visits-note"), pages.length ? "From the database, oldest first." : "");
-  } catch (error) { if (mine === latest) { put($("visits-note"), ""); say(error.message, true); } }
+  } catch (error) { if (mine === latest) { put($("visits-note"), ""); notify(error.message, true); } }
   $("visits-on").disabled = next === null;
   $("visits-back").disabled = after === 0;
 }

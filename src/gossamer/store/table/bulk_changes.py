@@ -1,6 +1,6 @@
 """Changes of many URLs on request: an operator or `verify` queues them again or gives them up, or a rule was lifted.
 
-`carry_out` is the only way back into the queue, apart from recrawls and retries, which are planned.
+`apply_change` is the only way back into the queue, apart from recrawls and retries, which are planned.
 """
 
 from collections import Counter
@@ -14,22 +14,24 @@ from gossamer.store.ports import Database
 from gossamer.store.row_formats import facts_from
 
 MOST = 1_000
-"""URLs of one order: a few milliseconds of a commit."""
+"""URLs of one change: a few milliseconds of a commit."""
 DROPPED = "dropped"
 """Exclusion reason of a dropped dead letter."""
 _SCANNED = 20_000
 
-Stands = Callable[[UrlFacts], QueuePosition]
-"""Where a URL stands in the order of the queue."""
+PositionOf = Callable[[UrlFacts], QueuePosition]
+"""Where a URL position_of in the order of the queue."""
 Entry = tuple[HostId, int, float]
 """A new entry of a front queue: host, queue and place."""
 Excluded = tuple[int, Url, HostKey, int, int]
 """A URL that is excluded: its row, the URL, its host, its depth, and whether it is a sitemap."""
 
 
-def carry_out(db: Database, order: BulkChange, stands: Stands, stamp: Instant, counts: Counter[str]) -> list[Entry]:
-    """Move the URLs of an order that are still where it says, and add to the counters what changes; in a transaction.
-    The entries are for the front queues."""
+def apply_change(
+    db: Database, order: BulkChange, position_of: PositionOf, stamp: Instant, counts: Counter[str]
+) -> list[Entry]:
+    """Move the URLs that are still in the state that the change expects, and add the difference to the counters. Within
+    a transaction. Returns the new entries of the front queues."""
     if not may_follow(order.from_state, order.to_state):
         raise ValueError(f"no order may move a URL from {order.from_state.word} to {order.to_state.word}")
     entries: list[Entry] = []
@@ -41,7 +43,7 @@ def carry_out(db: Database, order: BulkChange, stands: Stands, stamp: Instant, c
         if order.from_state is UrlState.EXCLUDED and reason is not None:
             counts["excluded:" + reason] -= 1
         if order.to_state is UrlState.QUEUED:
-            front, priority, place = stands(facts_from(learnt, stamp))
+            front, priority, place = position_of(facts_from(learnt, stamp))
             place = stamp if place is None else place
             db.execute("queue_again", stamp, front, place, priority, url_id)
             db.execute("forgive_host", host_id)
@@ -55,33 +57,35 @@ def carry_out(db: Database, order: BulkChange, stands: Stands, stamp: Instant, c
     return entries
 
 
-def carry_out_at_rest(db: Database, orders: Iterable[BulkChange], stands: Stands, now: Instant) -> int:
-    """The same of a crawl that does not run, in a transaction, with the front queues and the counters. Returns how many
-    URLs were moved."""
+def apply_changes(db: Database, orders: Iterable[BulkChange], position_of: PositionOf, now: Instant) -> int:
+    """Apply changes to a crawl that is not running, with its front queues and counters. Within a transaction. Returns
+    the number of URLs moved."""
     counts: Counter[str] = Counter()
     done = 0
     for order in orders:
-        db.write_rows("enter_front", carry_out(db, order, stands, now, counts))
+        db.write_rows("enter_front", apply_change(db, order, position_of, now, counts))
         done += order.changed
     db.write_rows("count", [(name, n) for name, n in counts.items() if n])
     return done
 
 
 def requeue_dead(
-    db: Database, now: Instant, stands: Stands, *, host: str | None = None, reason: str | None = None
+    db: Database, now: Instant, position_of: PositionOf, *, host: str | None = None, reason: str | None = None
 ) -> int:
     """Queue dead letters again, due now and with all their tries. Returns how many.
 
     `host` and `reason` select them; None selects all. The crawl does not run. One transaction. Raises StoreFailed.
     """
     with db.transaction():
-        return carry_out_at_rest(db, _of_dead(db, host, reason, UrlState.QUEUED), stands, now)
+        return apply_changes(db, _of_dead(db, host, reason, UrlState.QUEUED), position_of, now)
 
 
-def drop_dead(db: Database, now: Instant, stands: Stands, *, host: str | None = None, reason: str | None = None) -> int:
+def drop_dead(
+    db: Database, now: Instant, position_of: PositionOf, *, host: str | None = None, reason: str | None = None
+) -> int:
     """Drop dead letters: they become excluded, with the reason `dropped`. Otherwise as `requeue_dead`."""
     with db.transaction():
-        return carry_out_at_rest(db, _of_dead(db, host, reason, UrlState.EXCLUDED, DROPPED), stands, now)
+        return apply_changes(db, _of_dead(db, host, reason, UrlState.EXCLUDED, DROPPED), position_of, now)
 
 
 def _of_dead(

@@ -1,9 +1,7 @@
-"""Hosts that give up their back queues: what the front queues say of them is made true, within the writer's
-transaction.
+"""Rows of hosts, domains and public suffixes, and what sitemaps say about URLs, within the writer's transactions.
 
-What sitemaps say of URLs, and who vouches for them: rows of the writer's transactions.
-
-Which rows hosts, domains and public suffixes have. Hot: every candidate and every link asks.
+`HostRows` finds and creates rows; it is hot, since every candidate and every link needs one. `retire_hosts` writes the
+front-queue entries of hosts that give up their back queues.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,10 +9,10 @@ from collections.abc import Callable, Sequence
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.requeue import ReportedChange
 from gossamer.model.units import Domain, HostId, HostKey
-from gossamer.store.ports import Database, WhenReported
+from gossamer.store.ports import Database, DateOfReported
 
 
-def retire(
+def retire_hosts(
     db: Database,
     retired: Sequence[RetiredHost],
     stamp: float,
@@ -49,26 +47,26 @@ DomainOf = Callable[[HostKey], tuple[Domain, int, str]]
 
 
 class HostRows:
-    """Finds the rows, and makes those of hosts that are to have URLs. Remembers what it found."""
+    """Finds the rows, and creates those of hosts that get URLs. Caches what it found."""
 
     def __init__(self, db: Database, domain_of: DomainOf) -> None:
         self._db = db
         self._domain_of = domain_of
         self._hosts: dict[HostKey, tuple[HostId, int]] = {}  # host -> its row and its domain's
         self._domains: dict[HostKey, int] = {}  # host -> its domain's row, 0 if there is none
-        self._strangers: dict[Domain, list[HostKey]] = {}  # a domain without a row -> its hosts in `_domains`
+        self._unknown_domains: dict[Domain, list[HostKey]] = {}  # a domain without a row -> its hosts in `_domains`
         self._suffixes: dict[str, int] = {}
-        self.made = 0  # hosts, ever
+        self.created = 0  # hosts, ever
 
-    def forget(self) -> None:
-        """Rows made in a transaction that was rolled back are not there."""
+    def clear_cache(self) -> None:
+        """After a rollback: rows created in the transaction do not exist."""
         self._hosts.clear()
         self._domains.clear()
-        self._strangers.clear()
+        self._unknown_domains.clear()
         self._suffixes.clear()
 
-    def ids_of(self, host: HostKey) -> tuple[HostId, int]:
-        """The rows of a host and of its domain; made if there are none."""
+    def find_or_create(self, host: HostKey) -> tuple[HostId, int]:
+        """The rows of a host and of its domain; created if there are none."""
         known = self._hosts.get(host)
         if known is None:
             if len(self._hosts) >= _HOSTS_REMEMBERED:
@@ -76,8 +74,8 @@ class HostRows:
             known = self._hosts[host] = self._find(host) or self._make(host)
         return known
 
-    def domains_of(self, hosts: list[HostKey]) -> list[int]:
-        """The row of each host's domain, 0 where there is none; none is made."""
+    def find_domains(self, hosts: list[HostKey]) -> list[int]:
+        """The row of each host's domain, 0 where there is none; none is created."""
         known = self._domains
         try:
             return [known[host] for host in hosts]
@@ -85,7 +83,7 @@ class HostRows:
             pass
         if len(known) >= _HOSTS_REMEMBERED:
             known.clear()
-            self._strangers.clear()
+            self._unknown_domains.clear()
         for host in hosts:
             if host not in known:
                 known[host] = self._domain_row(host)
@@ -103,7 +101,7 @@ class HostRows:
         row = self._db.fetch_one("domain_by_name", domain)
         if row is not None:
             return int(row[0])
-        self._strangers.setdefault(domain, []).append(host)
+        self._unknown_domains.setdefault(domain, []).append(host)
         return 0
 
     def _make(self, host: HostKey) -> tuple[HostId, int]:
@@ -112,11 +110,11 @@ class HostRows:
         found = db.fetch_one("domain_by_name", domain)
         if found is None:
             domain_id = db.insert("add_domain", domain, partition, self._suffix_row(suffix))
-            for stranger in self._strangers.pop(domain, ()):
+            for stranger in self._unknown_domains.pop(domain, ()):
                 self._domains.pop(stranger, None)
         else:
             domain_id = found[0]
-        self.made += 1
+        self.created += 1
         return HostId(db.insert("add_host", host, domain_id)), domain_id
 
     def _suffix_row(self, suffix: str) -> int:
@@ -132,22 +130,22 @@ class HostRows:
 
 
 def save_sitemaps(db: Database, hosts: HostRows, batch: Batch) -> None:
-    """After the URLs of the batch have entered: what is said of them is said of rows that are there. Of a URL without
-    a row nothing is kept."""
+    """Store what sitemaps say about URLs, after the URLs of the batch were added. About a URL without a row nothing is
+    stored."""
     if batch.hints:
         rows = [
-            (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.listed_in, hint.changefreq, hint.priority)
+            (hosts.find_or_create(hint.host)[1], hint.fingerprint, hint.listed_in, hint.changefreq, hint.priority)
             for hint in batch.hints
         ]
         db.write_rows("save_hints", rows)
         dated = [
-            (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified)
+            (hosts.find_or_create(hint.host)[1], hint.fingerprint, hint.modified)
             for hint in batch.hints
             if hint.modified is not None
         ]
         db.write_rows("save_modified", dated)
     if batch.sitemap_names:
-        named = [(hosts.ids_of(n.host)[1], n.fingerprint, n.named_by) for n in batch.sitemap_names]
+        named = [(hosts.find_or_create(n.host)[1], n.fingerprint, n.named_by) for n in batch.sitemap_names]
         db.write_rows("name_sitemaps", named)
     if batch.sitemaps:
         db.write_rows("save_sitemaps", batch.sitemaps)
@@ -157,17 +155,18 @@ def bring_forward(
     db: Database,
     hosts: HostRows,
     batch: Batch,
-    when: WhenReported,
+    when: DateOfReported,
     stamp: float,
 ) -> int:
-    """Pages that trusted lists say have changed since our visit are due when `when` says. Returns how many."""
-    told = [
-        (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified, hint.trusted)
+    """Bring forward the visits of pages that trusted sitemaps report as changed since our last visit. Returns their
+    number."""
+    reported = [
+        (hosts.find_or_create(hint.host)[1], hint.fingerprint, hint.modified, hint.trusted)
         for hint in batch.hints
         if hint.trusted is not False and hint.modified is not None and hint.modified <= stamp
     ]
     rows = []
-    for planned, *row in db.read_rows("reported", told, stamp):
+    for planned, *row in db.read_rows("reported", reported, stamp):
         page = ReportedChange(*row)
         date = when(page)
         if date is not None and date < planned:

@@ -1,13 +1,9 @@
-"""The links of fetched pages as bytes: of one page for the link graph, of a commit until they are counted.
+"""Stores the link graph and counts links: how many lead to each URL and domain, and the credit that flows along them.
 
-Counts links: how many lead to each URL and domain, and the credit that flows along them.
-
-Hot: benchmarks/bench_store.py.
-
-Under an ordering by score, links are counted in the commit that brings them. Otherwise they wait in the table
-`uncounted` until there are many, or some seconds have passed: the links of a site repeat from page to page, and merged
-they cost a fraction. They leave that table in the transaction that counts them, so a crash neither loses nor doubles
-one; whatever it leaves there is counted on opening, by the same code.
+Hot: benchmarks/bench_store.py. With an ordering by score, links are counted in the commit that brings them. Otherwise
+they are kept as bytes in the table `uncounted` until there are many, or some seconds have passed: the links of a site
+repeat from page to page, and merged they cost a fraction. They leave that table in the transaction that counts them, so
+a crash neither loses nor doubles one; what it leaves there is counted when the store is opened, by the same code.
 """
 
 from collections import Counter, defaultdict
@@ -98,7 +94,7 @@ class FirstLink(NamedTuple):
     credit: int
 
 
-class LinkNews(NamedTuple):
+class LinkChanges(NamedTuple):
     """What counting has changed."""
 
     moved: list[Moved]
@@ -120,34 +116,34 @@ class LinkCounts:
         self._hosts = hosts
         self._at_once = prioritiser.by_score
         self._foresees = prioritiser.moved_by_links and not prioritiser.by_score
-        self._moves = Reprioritiser(db, prioritiser)
+        self._priorities = Reprioritiser(db, prioritiser)
         self._clock = clock
         self._enough = targets_at_once
         self._counted_at = clock.monotonic()
         self._waiting = 0  # targets in `uncounted`
-        self.look()
+        self.reload()
 
-    def look(self) -> None:
-        """See what is in the table: at the start, and after a transaction was rolled back."""
+    def reload(self) -> None:
+        """Read how many targets are uncounted: at the start, and after a rollback."""
         self._waiting = self._db.fetch_value("uncounted_targets")
 
-    def take(self, pages: list[PageLinks], stamp: float) -> LinkNews:
-        """Store the links of pages; count them, now or later. In the order of the pages: what the first hands on to
-        the second, the second hands on."""
+    def add(self, pages: list[PageLinks], stamp: float) -> LinkChanges:
+        """Store the links of pages and count them, now or later; in the order of the pages, so that the second passes
+        on the credit that it gets from the first."""
         found = self._store(pages) if pages else []
         if self._at_once:
-            return self._count(found, stamp) if found else LinkNews([], [])
+            return self._count(found, stamp) if found else LinkChanges([], [])
         targets = sum(len(page.own) + len(page.others) for page in found)
         if found:
             self._db.execute("put_off", targets, pages_bytes(found))
             self._waiting += targets
         seconds = self._clock.monotonic() - self._counted_at
         if self._waiting >= self._enough or (self._waiting and seconds >= SECONDS_AT_MOST):
-            return self.count_waiting(stamp)
-        return LinkNews([], [])
+            return self.count_all(stamp)
+        return LinkChanges([], [])
 
-    def to_be_counted(self, pages: list[PageLinks]) -> dict[int, FirstLink]:
-        """What the links of these pages will be found to give, by page; only where they are counted later."""
+    def foresee(self, pages: list[PageLinks]) -> dict[int, FirstLink]:
+        """What the links of these pages will give to their targets, by page, if they are counted later."""
         if not self._foresees or not pages:
             return {}
         rows = self._db.read_rows("credits_of", [(page.url_id,) for page in pages])
@@ -160,12 +156,12 @@ class LinkCounts:
             for page in pages
         }
 
-    def any_waiting(self) -> bool:
-        """Whether pages are in the table, be it without a target."""
+    def has_uncounted(self) -> bool:
+        """Whether pages are uncounted, even if they have no targets."""
         return self._db.fetch_one("any_uncounted") is not None
 
-    def count_waiting(self, stamp: float) -> LinkNews:
-        """Count everything that was put off."""
+    def count_all(self, stamp: float) -> LinkChanges:
+        """Count all links that are not counted yet."""
         stored = self._db.fetch_all("uncounted_pages")
         self._db.execute("all_counted")
         self._waiting = 0
@@ -173,7 +169,7 @@ class LinkCounts:
         return self._count([page for (pages,) in stored for page in pages_from(pages)], stamp)
 
     def _store(self, pages: list[PageLinks]) -> list[LinkedPage]:
-        """Put the pages into the link graph; returns what is to be counted of them."""
+        """Store the pages in the link graph. Returns what is to be counted."""
         earlier = {
             url_id: bytes.fromhex(targets)
             for url_id, targets in self._db.read_rows("links_of", [(page.url_id,) for page in pages])
@@ -182,7 +178,7 @@ class LinkCounts:
         for url_id, domain_id, prints, hosts in pages:
             stored = pack_numbers(prints)
             rows.append((url_id, stored))
-            domains = self._hosts.domains_of(hosts)
+            domains = self._hosts.find_domains(hosts)
             own = [p for p, d in zip(prints, domains, strict=True) if d == domain_id]
             others = [(p, d) for p, d in zip(prints, domains, strict=True) if d != domain_id and d]
             fresh_own, fresh_others = len(own), len(others)
@@ -208,7 +204,7 @@ class LinkCounts:
         self._db.write_rows("save_links", rows)
         return found
 
-    def _count(self, pages: list[LinkedPage], stamp: float) -> LinkNews:
+    def _count(self, pages: list[LinkedPage], stamp: float) -> LinkChanges:
         gains = self._merged(pages)
         rows = [
             (domain_id, fingerprint, links.get(fingerprint, 0), others.get(fingerprint, 0), credit)
@@ -219,7 +215,7 @@ class LinkCounts:
         linked = [Linked(domain_id, gain.links.total(), gain.others.total()) for domain_id, gain in gains.items()]
         linked = [domain for domain in linked if domain.links]
         self._db.write_rows("count_domain_links", linked)
-        return LinkNews(self._moves.after(rows, stamp), linked)
+        return LinkChanges(self._priorities.update(rows, stamp), linked)
 
     def _merged(self, pages: list[LinkedPage]) -> dict[int, _Gains]:
         """What is to be added to the targets in each domain. A page's own credit goes down to nothing."""

@@ -57,7 +57,7 @@ class TableLoader:
         return HostLoaded(wanted.host_id, record, robots, classes)
 
     def _with_their_past(self, tasks: list[Task]) -> list[Task]:
-        """The same; those that were visited before know what came of it. Costs nothing where none was."""
+        """The tasks, with the result of the previous visit of those that have one. Costs nothing if none has."""
         again = [task.url_id for task in tasks if task.previous is not None]
         if not again:
             return tasks
@@ -99,12 +99,12 @@ class TableLoader:
     def suffix_visits(self) -> dict[int, int]:
         return dict(self._db.fetch_all("suffix_visits"))
 
-    def outgoing(self, part: int, after: int, most: int) -> list[OutboxUrl]:
-        """The first URLs behind a number that wait for another part of the crawl."""
+    def outbox_urls(self, part: int, after: int, most: int) -> list[OutboxUrl]:
+        """The first URLs after a number that are for another worker."""
         return outbox.outbox_urls(self._db, part, after, most)
 
-    def any_outgoing(self) -> bool:
-        return outbox.any_outbox_urls(self._db)
+    def has_outbox_urls(self) -> bool:
+        return outbox.has_outbox_urls(self._db)
 
     def counters(self) -> dict[str, int]:
         return dict(self._db.fetch_all("counters"))

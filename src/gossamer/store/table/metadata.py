@@ -10,11 +10,11 @@ from gossamer.model.batch import Batch, BulkChange, LearntParameter
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Url
 from gossamer.store.ports import Database, Prioritiser
-from gossamer.store.table.bulk_changes import MOST, carry_out_at_rest
+from gossamer.store.table.bulk_changes import MOST, apply_changes
 
 
 class Metadata:
-    """Reads (and once writes) the facts of a crawl. For the time before the writer exists."""
+    """Reads, and once writes, the facts of a crawl. Used before the writer is opened."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -40,20 +40,20 @@ class Metadata:
         return int(self.fact("fingerprint_key") or 0)
 
     def order(self) -> str | None:
-        """The ordering under which the queue stands; None if it is yet to be put in order (`reordering`)."""
+        """The ordering of the queue; None if it has none yet (`priorities.reorder`)."""
         return self.fact("order")
 
     def order_settings(self) -> str:
-        """The weights and the like with which that ordering put the queue in order, in its own words."""
+        """The settings of that ordering when the queue was put in order, in its own format."""
         return self.fact("order_settings") or ""
 
-    def remember(self, options: Mapping[str, object]) -> None:
-        """Keep the options that shape the crawl, for a resume without them."""
+    def save_options(self, options: Mapping[str, object]) -> None:
+        """Store the options that shape the crawl, so that it can be resumed without them."""
         self._db.write_rows("set_fact", [("options", json.dumps(options))])
 
-    def plan_by(self, policy: str) -> None:
-        """Keep under which recrawl policy next visits are planned. What another one wrote down of pages means nothing
-        to it and is forgotten, which goes over the table once."""
+    def set_recrawl_policy(self, policy: str) -> None:
+        """Store the recrawl policy by which visits are planned. What another policy stored about pages is cleared,
+        since it means nothing to this one; that scans the table once."""
         before = self.fact("recrawl_policy")
         if before == policy:
             return
@@ -80,7 +80,7 @@ class Metadata:
 
 
 def save_learned(db: Database, batch: Batch, now: float) -> None:
-    """The part of a commit that is about budgets, parameters and pages that stand for missing ones."""
+    """The part of a commit that stores trap budgets, learned parameters and soft 404s."""
     if batch.budgets:
         db.write_rows("save_budget", list(batch.budgets.items()))
     if batch.domain_budgets:
@@ -95,15 +95,15 @@ def save_learned(db: Database, batch: Batch, now: float) -> None:
 
 
 def learned_parameters(db: Database) -> list[LearntParameter]:
-    """All that was learnt, and all of which that was wrong."""
+    """All parameters that were learned, the refuted ones included."""
     rows = db.fetch_all("parameters")
     return [LearntParameter._make(row)._replace(refuted=bool(row[5])) for row in rows]
 
 
 def lift_cuts(db: Database, is_free: Callable[[HostKey], bool], prioritiser: Prioritiser, now: Instant) -> int:
-    """Queue again what was excluded as a trap on hosts for which nothing is cut any more. Returns how many URLs.
+    """Requeue URLs that were excluded as traps on hosts that are exempt now. Returns the number of URLs.
 
-    Before the writer exists; the queue must stand under the ordering of `prioritiser`. A transaction for each order.
+    Used before the writer is opened; the queue must be in the order of `prioritiser`. One transaction per change.
     """
     lifted = 0
     hosts = db.fetch_all("hosts_with_cuts")
@@ -111,5 +111,5 @@ def lift_cuts(db: Database, is_free: Callable[[HostKey], bool], prioritiser: Pri
         while rows := db.fetch_all("cut_urls", host_id, MOST):
             order = BulkChange(tuple(url_id for (url_id,) in rows), UrlState.EXCLUDED, UrlState.QUEUED)
             with db.transaction():
-                lifted += carry_out_at_rest(db, [order], prioritiser.standing, now)
+                lifted += apply_changes(db, [order], prioritiser.standing, now)
     return lifted

@@ -31,8 +31,8 @@ class Outbox:
             owner = self._owners[host] = self._part.owner_of(self._partition_of(host))
         return owner
 
-    def own(self, candidates: list[Candidate]) -> tuple[list[Candidate], int]:
-        """The candidates that are ours. The others are put out, those of them that are new; and how many are."""
+    def keep_own(self, candidates: list[Candidate]) -> tuple[list[Candidate], int]:
+        """The candidates that this worker owns, and how many of the others are new and have entered the outbox."""
         number = self._part.number
         owners = [self.owner_of(c.host) for c in candidates]
         ours = [c for c, owner in zip(candidates, owners, strict=True) if owner == number]
@@ -52,22 +52,22 @@ class Outbox:
         self._db.write_rows("put_out", rows)
         return ours, len(rows)
 
-    def brought(self, pages: Sequence[tuple[int, str]]) -> None:
-        """New URLs, and the pages of other parts that they were found on."""
+    def record_pages(self, pages: Sequence[tuple[int, str]]) -> None:
+        """Store the pages of other workers on which new URLs were found."""
         self._db.write_rows("brought", pages)
 
-    def delivered(self, lots: Mapping[int, int]) -> None:
-        """Owners have on record what they were handed: for each, up to which number."""
+    def remove_delivered(self, lots: Mapping[int, int]) -> None:
+        """Remove what owners have stored: for each, up to a number."""
         for owner, last in lots.items():
             self._db.execute("delivered", owner, last)
 
 
 def outbox_urls(db: Database, part: int, after: int, most: int) -> list[OutboxUrl]:
-    """The first URLs behind a number that wait for an owner."""
+    """The first URLs after a number that are for an owner."""
     rows = db.fetch_all("outbox_window", part, after, most)
     return [OutboxUrl(number, url, depth, hops, Via(via), *rest) for number, url, depth, hops, via, *rest in rows]
 
 
-def any_outbox_urls(db: Database) -> bool:
-    """Whether any URL waits for its owner."""
+def has_outbox_urls(db: Database) -> bool:
+    """Whether any URL is in the outbox."""
     return bool(db.fetch_value("any_outgoing"))

@@ -28,9 +28,9 @@ def reorder(
     *,
     settings: str = "",
 ) -> bool:
-    """Make the queue stand under the ordering of that name and with these settings. False if it does already.
+    """Put the queue in the order of the ordering of that name, with these settings. False if it is already.
 
-    `progress` is told how many of how many queued URLs are done. Raises StoreFailed, NotThisCrawl.
+    `progress` is called with the number of URLs done and of all that are queued. Raises StoreFailed.
     """
     facts = Metadata(db)
     if (facts.order(), facts.order_settings()) == (order, settings):
@@ -47,12 +47,12 @@ def _reorder(
     now: Instant,
     progress: Callable[[int, int], None],
 ) -> None:
-    # From the first row that changes until the last one has, no ordering may take the queue for its own.
+    # Until all rows have changed the queue is in the order of no ordering.
     db.execute("forget_fact", "order")
     total: int = db.fetch_value("count_queued")
     done = last = 0
     while rows := db.fetch_all("queued_after", last, CHUNK):
-        changed = [new for row in rows if (new := _standing(row, prioritiser, now)) is not None]
+        changed = [new for row in rows if (new := _moved_row(row, prioritiser, now)) is not None]
         with db.transaction():
             db.write_rows("move_url", changed)
         last = rows[-1][0]
@@ -64,8 +64,8 @@ def _reorder(
         db.write_rows("set_fact", [("order_settings", settings), ("order", order)])
 
 
-def _standing(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) -> tuple[int, float, float, int] | None:
-    """The row as `move_url` takes it; None if it stands right."""
+def _moved_row(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) -> tuple[int, float, float, int] | None:
+    """The row as `move_url` takes it; None if its place is right."""
     facts = facts_from(row, now)
     *stood, available_at = row[FACTS:]
     front, priority, place = prioritiser.standing(facts)
@@ -78,14 +78,15 @@ def _standing(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) -
 
 
 class Reprioritiser:
-    """Keeps the queues as the ordering wants them while links are counted: moves URLs whose standing has changed."""
+    """Moves queued URLs whose position changes while links are counted."""
 
     def __init__(self, db: Database, prioritiser: Prioritiser) -> None:
         self._db = db
         self._prioritiser = prioritiser
 
-    def after(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
-        """URLs with these identities have got links or credit. The moves are on record, in the front queues too."""
+    def update(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
+        """Move the URLs with these identities, which have gained links or credit, if their position has changed. The
+        moves are stored, in the front queues too."""
         if not self._prioritiser.moved_by_links:
             return []
         moved = self._by_score(gains, stamp) if self._prioritiser.by_score else self._by_class(gains, stamp)

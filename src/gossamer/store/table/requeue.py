@@ -1,6 +1,6 @@
-"""Queues URLs again whose date has come: the next visit of what was visited, within the writer's transactions.
+"""Queues URLs that are due for their next visit, within the writer's transactions.
 
-Follows the indexes of dates, so it reads no more rows than it queues or puts off.
+Follows the indexes of dates, so it reads no more rows than it queues or postpones.
 """
 
 import math
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from gossamer.model.requeue import REFRESHING, DueCursor, DueUrl, RequeueOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import DAY, HostId, Instant
-from gossamer.store.ports import Database, PlanAnew, Prioritiser, WhenDue
+from gossamer.store.ports import Database, Postpone, Prioritiser, Replan
 from gossamer.store.row_formats import FACTS, facts_from
 
 LOOK_AHEAD = 1_024
-"""URLs that are planned anew in one order: some fifty milliseconds of it."""
+"""URLs that are replanned in one order: about fifty milliseconds."""
 
 _AHEAD = 10 * 365 * DAY  # seconds by which what goes before all others is dated back
 _BOOST = 1e9  # added to the score of what does, where the score decides: no score comes near it
@@ -25,7 +25,7 @@ Touch = Callable[[HostId, int, float], None]
 
 
 class RequeueResult(NamedTuple):
-    """What came of an order."""
+    """The result of an order."""
 
     states: Sequence[tuple[UrlState, int]] = ()  # how many were queued, by the state in which they were
     hosts: Mapping[HostId, int] = MappingProxyType({})  # ... and by host
@@ -43,13 +43,13 @@ def requeue_due(
     touch: Touch,
     *,
     scheduled: bool = True,
-    when_due: WhenDue = lambda page, before, now: None,
-    plan_anew: PlanAnew = lambda page: None,
+    postpone: Postpone = lambda page, before, now: None,
+    replan: Replan = lambda page: None,
 ) -> RequeueResult:
-    """Queue what is ordered, and tell `touch` of every place.
+    """Queue the URLs of an order; calls `touch` for every place.
 
-    What is due waits by the date at which it came due, among what was found since: the longest overdue is the first.
-    Without `scheduled` only what was missing is looked at.
+    A URL is queued by the date at which it came due, among the URLs found since: the longest overdue is the first.
+    Without `scheduled` only missing URLs are queued.
     """
     if order.after is not None:
         due = db.fetch_all("due_after", *order.after, order.due_by, order.limit)
@@ -63,7 +63,7 @@ def requeue_due(
     if order.max_backlog is not None and due:
         due, doubtful, lines = _with_room(order, due)
         if doubtful and order.after is None:
-            admitted, put_off = _in_line(db, prioritiser, order, doubtful, lines, stamp, when_due)
+            admitted, put_off = _postpone_or_admit(db, prioritiser, order, doubtful, lines, stamp, postpone)
             due += admitted
     left_out = read - len(due) - len(put_off)
     if order.early_after is not None:
@@ -89,7 +89,7 @@ def requeue_due(
     db.write_rows("count", [(name, n) for name, n in totals if n])
     walked_to = None
     if order.replan_after is not None:
-        gaps, walked_to = _planned_anew(db, prioritiser, order.replan_after, stamp, plan_anew)
+        gaps, walked_to = _replan_ahead(db, prioritiser, order.replan_after, stamp, replan)
         put_off += gaps
     return RequeueResult(list(counts.items()), hosts, put_off, left_out, to, walked_to)
 
@@ -97,7 +97,7 @@ def requeue_due(
 def _with_room(
     order: RequeueOrder, due: list[tuple[Any, ...]]
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], dict[HostId, int]]:
-    """What is queued without a question, the others, and the lines that come of it. Of most hosts nothing is asked."""
+    """The URLs that are queued at once, the others, and the resulting backlog of each host. Most hosts have room."""
     lines: dict[HostId, int] = {}
     admitted, doubtful = [], []
     room, dear, waiting = order.max_backlog or 0, order.priced_hosts, order.backlogs
@@ -114,23 +114,23 @@ def _with_room(
     return admitted, doubtful, lines
 
 
-def _in_line(
+def _postpone_or_admit(
     db: Database,
     prioritiser: Prioritiser,
     order: RequeueOrder,
     doubtful: list[tuple[Any, ...]],
     lines: dict[HostId, int],
     stamp: float,
-    when_due: WhenDue,
+    postpone: Postpone,
 ) -> tuple[list[tuple[Any, ...]], list[tuple[float | None, float | None]]]:
-    """What is queued after all; the rest is put off, if `when_due` says so."""
+    """The URLs that are queued after all; the others are postponed."""
     admitted = []
     rows = []
     put_off: list[tuple[float | None, float | None]] = []
     for row, page in zip(doubtful, _pages(db, prioritiser, doubtful, stamp), strict=True):
         host_id, url_id = page.host_id, page.url_id
         before = lines.get(host_id, order.backlogs.get(host_id, 0))
-        answer = when_due(page, before, Instant(order.due_by))
+        answer = postpone(page, before, Instant(order.due_by))
         if answer is None:
             admitted.append(row)
         else:
@@ -148,7 +148,7 @@ def _pages(
     rows: Sequence[tuple[Any, ...]],
     stamp: float,
 ) -> Iterator[DueUrl]:
-    """What decides of each of them whether it is visited now."""
+    """The facts that decide whether each of them is visited now."""
     known = {row[0]: row for row in db.read_rows("due_there", [(row[0],) for row in rows])}
     for row in rows:
         url_id, host_id, host, url, state, *facts = known[row[0]]
@@ -158,7 +158,7 @@ def _pages(
 
 def _early(coming: Iterable[tuple[Any, ...]], order: RequeueOrder) -> list[tuple[Any, ...]]:
     """Of what comes due next, the pages that may be visited already: no sooner than half of their gap allows, and none
-    of a dear host before which others stand in line."""
+    of an expensive host that has a backlog."""
     found = []
     least = order.early_after or 0.0
     for *row, planned in coming:
@@ -170,20 +170,20 @@ def _early(coming: Iterable[tuple[Any, ...]], order: RequeueOrder) -> list[tuple
     return found
 
 
-def _planned_anew(
+def _replan_ahead(
     db: Database,
     prioritiser: Prioritiser,
     walk: DueCursor,
     stamp: float,
-    plan_anew: PlanAnew,
+    replan: Replan,
 ) -> tuple[list[tuple[float | None, float | None]], DueCursor | None]:
-    """What comes after `walk` gets the date that it would have at the price of today, if that is sooner. The gaps,
-    before and after; and how far was looked, None to the end."""
+    """Give the URLs after `walk` the date that they would have at today's price, if that is sooner. Returns the gaps
+    before and after, and the cursor; None at the end."""
     coming = db.fetch_all("due_after", *walk, math.inf, LOOK_AHEAD)
     rows = []
     gaps: list[tuple[float | None, float | None]] = []
     for page in _pages(db, prioritiser, coming, stamp):
-        answer = plan_anew(page)
+        answer = replan(page)
         if answer is not None:
             rows.append((answer.until, answer.planned_gap, page.url_id))
             gaps.append((page.planned_gap, answer.planned_gap))

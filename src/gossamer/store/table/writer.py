@@ -26,15 +26,15 @@ from gossamer.model.units import HostId, Instant, Url
 from gossamer.store.ports import (
     CaptureFiles,
     Database,
+    DateOfReported,
     Location,
     PartitionOwner,
-    PlanAnew,
+    Postpone,
     Prioritiser,
-    WhenDue,
-    WhenReported,
+    Replan,
 )
-from gossamer.store.table.bulk_changes import carry_out
-from gossamer.store.table.hosts import DomainOf, HostRows, bring_forward, retire, save_sitemaps
+from gossamer.store.table.bulk_changes import apply_change
+from gossamer.store.table.hosts import DomainOf, HostRows, bring_forward, retire_hosts, save_sitemaps
 from gossamer.store.table.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts
 from gossamer.store.table.metadata import save_learned
 from gossamer.store.table.outbox import Outbox
@@ -91,19 +91,19 @@ class TableWriter:
         clock: Clock,
         *,
         targets_at_once: int = TARGETS_AT_ONCE,
-        when_reported: WhenReported = lambda page: page.modified,
-        when_due: WhenDue = lambda page, before, now: None,
+        date_of_reported: DateOfReported = lambda page: page.modified,
+        postpone: Postpone = lambda page, before, now: None,
         part: PartitionOwner | None = None,
-        plan_anew: PlanAnew = lambda page: None,
+        replan: Replan = lambda page: None,
     ) -> None:
         """Takes over the database, and closes it if it cannot begin. Raises StoreFailed."""
         self._db = db
         self._captures = captures
         self._prioritiser = prioritiser
         self._clock = clock
-        self._when_reported, self._when_due, self._plan_anew = when_reported, when_due, plan_anew
+        self._date_of_reported, self._postpone, self._replan = date_of_reported, postpone, replan
         self._hosts = HostRows(db, domain_of)
-        self._parting = None if part is None else Outbox(db, part, lambda host: domain_of(host)[1])
+        self._outbox = None if part is None else Outbox(db, part, lambda host: domain_of(host)[1])
         try:
             self._links = LinkCounts(db, self._hosts, prioritiser, clock, targets_at_once)
             self._read_counters()
@@ -125,14 +125,14 @@ class TableWriter:
     def _catch_up(self) -> None:
         """Count the links that a crash left uncounted."""
         with self._transaction():
-            if self._links.any_waiting():
-                self._links.count_waiting(self._next_stamp(self._clock.now()))
+            if self._links.has_uncounted():
+                self._links.count_all(self._next_stamp(self._clock.now()))
 
     def close(self) -> None:
-        """Count the links that wait for it, and let go of the files."""
+        """Count the links that are not counted yet, and close the archive and the database."""
         # What cannot be counted now is counted on opening.
         with suppress(StoreFailed), self._transaction():
-            self._links.count_waiting(self._stamp)
+            self._links.count_all(self._stamp)
         self._captures.close()
         self._db.close()
 
@@ -141,19 +141,19 @@ class TableWriter:
         stamp = self._next_stamp(now)
         touched: _Touched = {}
         counts = Counter(batch.counters)
-        hosts_before = self._hosts.made
+        hosts_before = self._hosts.created
         with self._transaction():
             self._add_seeds(batch, now)
             before = self._next_id
             candidates, put_out = batch.candidates, 0
-            if self._parting is not None:
-                candidates, put_out = self._parting.own(candidates)
-                self._parting.delivered(batch.delivered)
-            new_urls = self._add_urls(candidates, self._links.to_be_counted(batch.links), touched, now)
+            if self._outbox is not None:
+                candidates, put_out = self._outbox.keep_own(candidates)
+                self._outbox.remove_delivered(batch.delivered)
+            new_urls = self._add_urls(candidates, self._links.foresee(batch.links), touched, now)
             new_seeds = self._new_seeds(before) if batch.seeds else frozenset()
             save_sitemaps(self._db, self._hosts, batch)
             reported = self._bring_forward(batch, counts)
-            new_hosts = self._hosts.made - hosts_before
+            new_hosts = self._hosts.created - hosts_before
             counts["discovered"] += new_urls
             counts["hosts"] += new_hosts
             counts["state:queued"] += new_urls
@@ -163,15 +163,15 @@ class TableWriter:
             ordered: Counter[str] = Counter()
             forgiven = set()
             for order in batch.bulk_changes:
-                for entry in carry_out(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
+                for entry in apply_change(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
             counts.update(ordered)
-            news = self._links.take(batch.links, stamp)
-            again, next_date = self._again(batch.requeue, touched)
+            changes = self._links.add(batch.links, stamp)
+            again, next_date = self._requeue(batch.requeue, touched)
             self._enter_fronts(touched)
             by_score, touch = self._prioritiser.by_score, partial(_touch, touched)
-            retire(self._db, batch.retired, stamp, touch, by_score=by_score)
+            retire_hosts(self._db, batch.retired, stamp, touch, by_score=by_score)
             self._db.write_rows("count", [(name, n) for name, n in counts.items() if n])
             self._db.write_rows("set_fact", list(batch.facts.items()))
             for name, length in self._captures.flush().items():
@@ -183,8 +183,8 @@ class TableWriter:
             touched=[Touched(host_id, front, place) for (host_id, front), place in touched.items()],
             settled=[(s.host_id, s.url_id) for s in batch.settlements],
             retired=[host.host_id for host in batch.retired],
-            moved=news.moved,
-            linked=news.linked,
+            moved=changes.moved,
+            linked=changes.linked,
             new_urls=new_urls,
             new_hosts=new_hosts,
             written_bytes=written,
@@ -214,9 +214,9 @@ class TableWriter:
             with self._db.transaction():
                 yield
         except BaseException:
-            self._hosts.forget()  # rows made in the transaction were never committed
+            self._hosts.clear_cache()  # rows made in the transaction were never committed
             with suppress(StoreFailed):
-                self._links.look()
+                self._links.reload()
             self._captures.roll_back()
             raise
 
@@ -230,15 +230,15 @@ class TableWriter:
     ) -> int:
         """Insert what is new; a URL that is known already is ignored here, and only here. Returns how many were new.
 
-        `linking` has the pages whose links are counted later: a URL found on one stands where that link puts it, or
-        nearly every URL would be moved as soon as it is counted."""
+        `linking` has the pages whose links are counted later: a URL found on one gets the position that this link
+        gives it, or nearly every URL would be moved as soon as the link is counted."""
         if not candidates:
             return 0
-        stamp, ids_of, standing = self._stamp, self._hosts.ids_of, self._prioritiser.standing
+        stamp, find_or_create, standing = self._stamp, self._hosts.find_or_create, self._prioritiser.standing
         first = url_id = self._next_id
         rows: list[tuple[Any, ...]] = []
         for url, host, fingerprint, depth, hops, via, found_on, sitemap, modified, _ in candidates:
-            host_id, domain_id = ids_of(host)
+            host_id, domain_id = find_or_create(host)
             link = linking.get(found_on)
             if link is None:
                 facts = UrlFacts(url_id, url, depth)
@@ -263,9 +263,9 @@ class TableWriter:
             _touch(touched, row[1], row[5], row[7])
         of_hosts = Counter([row[1] for row in rows])
         self._db.write_rows("count_new", [(host_id, n, n) for host_id, n in of_hosts.items()])
-        if self._parting is not None:
+        if self._outbox is not None:
             pages = [(row[0], candidates[row[0] - first].page) for row in rows]
-            self._parting.brought([(url_id, page) for url_id, page in pages if page is not None])
+            self._outbox.record_pages([(url_id, page) for url_id, page in pages if page is not None])
         return new
 
     def _new_seeds(self, since: int) -> frozenset[Url]:
@@ -369,7 +369,7 @@ class TableWriter:
         self._db.write_rows("delete_signature", unsigned)
 
     def _unchanged(self, capture: Capture, url_id: int) -> Capture | None:
-        """The capture of a page that is what it was; None if nobody noted when that was captured."""
+        """The capture of a page that is what it was; None if it is not known when that was captured."""
         original = original_of(self._db, url_id)
         if original is None:
             return None
@@ -399,26 +399,26 @@ class TableWriter:
         rows = [(host_id, front, place) for (host_id, front), place in touched.items()]
         self._db.write_rows("enter_front", rows)
 
-    def _again(self, order: RequeueOrder | None, touched: _Touched) -> tuple[RequeueResult, float | None]:
+    def _requeue(self, order: RequeueOrder | None, touched: _Touched) -> tuple[RequeueResult, float | None]:
         if order is None:
             return RequeueResult(), None
         db, touch = self._db, partial(_touch, touched)
         found = requeue_due(
             *(db, self._prioritiser, order, self._stamp, touch),
-            when_due=self._when_due,
-            plan_anew=self._plan_anew,
+            postpone=self._postpone,
+            replan=self._replan,
         )
         return found, next_due(self._db, order)
 
     def _bring_forward(self, batch: Batch, counts: Counter[str]) -> int:
         if not batch.hints:
             return 0
-        found = bring_forward(self._db, self._hosts, batch, self._when_reported, self._stamp)
+        found = bring_forward(self._db, self._hosts, batch, self._date_of_reported, self._stamp)
         counts["reported"] += found
         return found
 
-    def ask_missing_again(self, now: Instant, most: int = 100_000) -> int:
-        """Queue the missing URLs whose date has come, the oldest first. Returns how many."""
+    def requeue_missing(self, now: Instant, most: int = 100_000) -> int:
+        """Queue the missing URLs that are due, the oldest first. Returns their number."""
         stamp = self._next_stamp(now)
         touched: _Touched = {}
         order = RequeueOrder(now, most, include_missing=True)

@@ -1,4 +1,4 @@
-"""The section [priority] of gossamer.toml: what it sets, and what it refuses by name."""
+"""The section [priority] of gossamer.toml: what it sets, and which values it rejects."""
 
 import re
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_configuration_and_ordering_agree_on_what_a_pattern_is(pattern: str) -> 
     assert wished == accepted(lambda: TrustedDomains([pattern]))
 
 
-def test_every_signal_stands_in_the_documents_with_its_default_weight() -> None:
+def test_every_signal_is_documented_with_its_default_weight() -> None:
     text = (DOCS / "PRIORITY.md").read_text(encoding="utf-8")
 
     for name, weight in WeightsSection().by_signal.items():

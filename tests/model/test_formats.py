@@ -1,4 +1,4 @@
-"""How moments and digests are written."""
+"""Formats of timestamps and digests."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from gossamer.model.formats import iso_timestamp, sha1_text
         (1_700_000_000.1239, "2023-11-14T22:13:20.123Z"),
     ],
 )
-def test_a_moment_is_written_in_utc_to_the_millisecond(at: float, written: str) -> None:
+def test_a_timestamp_is_in_utc_to_the_millisecond(at: float, written: str) -> None:
     assert iso_timestamp(at) == written
 
 

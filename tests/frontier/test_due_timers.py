@@ -1,4 +1,4 @@
-"""When is a queue of the task table looked at again?"""
+"""When is a queue of the task table read again?"""
 
 import math
 

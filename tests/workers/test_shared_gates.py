@@ -48,7 +48,7 @@ def test_what_is_known_of_rests_from_before_is_known_to_all(table: int) -> None:
     assert two.acquire("192.0.2.1", later(4)) == later(9)
 
 
-def test_a_rest_that_is_told_while_another_worker_is_there_takes_nothing_from_it(table: int) -> None:
+def test_a_rest_set_while_another_worker_holds_the_address_keeps_its_lease(table: int) -> None:
     one, two = SharedGates(table, 1), SharedGates(table, 2)
     one.acquire("192.0.2.1", NOW)
     two.close_until("192.0.2.1", later(2), NOW)
@@ -70,7 +70,7 @@ def test_what_a_dead_worker_held_is_free_and_rests(table: int) -> None:
     assert one.acquire("192.0.2.3", later(2)) == later(2) + ASK_AGAIN
 
 
-def test_what_nobody_lets_go_of_is_free_when_no_contact_can_last_any_longer(table: int) -> None:
+def test_an_address_that_is_never_released_is_free_after_its_lease(table: int) -> None:
     one, two = SharedGates(table, 1), SharedGates(table, 2)
     one.acquire("192.0.2.1", NOW)
 

@@ -1,4 +1,4 @@
-"""What is known of the domains whose hosts are in memory, and how little of it."""
+"""Counts of the domains whose hosts are in memory, and their bounds."""
 
 from gossamer.frontier.domain_counts import DomainTable
 from gossamer.model.facts import DomainFacts

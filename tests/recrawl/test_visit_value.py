@@ -1,4 +1,4 @@
-"""What a visit is worth and when it is worth its price: against integrals, limits and a slow search."""
+"""The value of a visit and when it reaches the price: against integrals, limits and a slow search."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The politeness heap: who rests, how long, and who may be sent away for it."""
+"""The politeness heap: which hosts rest, for how long, and which may yield their back queue."""
 
 import math
 import random
@@ -47,7 +47,7 @@ def test_rests_of_one_length_end_in_the_order_in_which_they_began() -> None:
     assert [popped(heap, NOW + 3.0) for _ in range(4)] == [5, 1, 4, None]
 
 
-def test_whoever_comes_later_but_rests_shorter_comes_back_first() -> None:
+def test_a_host_that_rests_later_but_shorter_is_ready_first() -> None:
     heap = heap_of(resting(1, 0.03), resting(2, 3.0))
     assert heap.next == NOW + 0.03
 

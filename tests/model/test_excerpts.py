@@ -1,4 +1,4 @@
-"""Long text as it is shown and recorded: by its beginning, with no secret in it."""
+"""Excerpts of long text: its beginning, without credentials."""
 
 import hashlib
 

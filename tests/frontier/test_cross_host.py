@@ -1,4 +1,4 @@
-"""A visit that has to ask another host than its own is polite to that host."""
+"""A visit that has to contact another host than its own is polite to that host."""
 
 from gossamer.frontier.decisions import FrontierLimits, WaitUntil
 from gossamer.model.task import Visit
@@ -39,7 +39,7 @@ def test_a_host_is_not_visited_while_somebody_asks_it() -> None:
     assert not isinstance(world.take_turn(), Visit)
 
 
-def test_after_an_errand_the_gap_of_the_other_host_and_of_its_address_is_kept() -> None:
+def test_a_cross_host_request_is_followed_by_the_gap_of_the_other_host_and_its_address() -> None:
     world = world_of(A, B)
     assert world.begin_errand(out(world, A), B, THERE)
     world.end_errand(A, world.contact(took=0.4))
@@ -64,7 +64,7 @@ def test_the_visit_that_asked_comes_again_at_once_because_its_own_host_saw_nothi
     assert again.task == first.task
 
 
-def test_a_host_of_which_nobody_knows_anything_is_owed_its_gap() -> None:
+def test_an_unknown_host_is_given_its_gap() -> None:
     world = world_of(A)
     assert world.begin_errand(out(world, A), STRANGER, THERE)
     world.end_errand(A, world.contact(took=0.4))
@@ -103,7 +103,7 @@ def test_a_host_whose_last_contact_is_not_on_record_yet_is_waited_for() -> None:
     assert isinstance(answer, WaitUntil)
 
 
-def test_an_errand_to_a_busy_address_stands_in_line_like_everybody_else() -> None:
+def test_a_cross_host_request_to_a_busy_address_waits_its_turn() -> None:
     world = world_of(A, B)
     assert world.enter(out(world, B), THERE)
 
@@ -113,7 +113,7 @@ def test_an_errand_to_a_busy_address_stands_in_line_like_everybody_else() -> Non
     assert world.frontier._hosts[A].state.value == "parked"
 
 
-def test_a_busy_host_lets_an_errand_go_first_and_goes_next_itself() -> None:
+def test_a_busy_host_alternates_between_cross_host_requests_and_its_own_urls() -> None:
     world = world_of(A, B, urls=20)
     served = []
     for _ in range(12):

@@ -1,4 +1,4 @@
-"""Estimates of change rates: held against integrals, against the likelihood, and against a million odd histories."""
+"""Estimates of change rates, compared with integrals, the likelihood, and a million random histories."""
 
 import random
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Every command that reads or changes a crawl, on one by three workers beside the same by one: nobody need know."""
+"""Every command that reads or changes a crawl gives the same for three workers as for one."""
 
 import json
 import shutil
@@ -127,7 +127,7 @@ def test_a_url_that_is_on_its_way_keeps_the_crawl_from_being_finished(three: Pat
     assert (at(status, "waits", "due"), at(status, "waits", "for")) == (1, "a start of the crawl")
 
 
-def test_a_running_crawl_is_told_by_all_its_workers_and_changed_by_nobody(tmp_path: Path) -> None:
+def test_a_running_crawl_is_read_from_all_workers_and_cannot_be_changed(tmp_path: Path) -> None:
     with SimwebProcess(small_web(slow_hosts=0.8, slow_seconds=0.5)) as web:
         arguments = command(web, tmp_path, tmp_path / "crawl", WORKERS)
         with Command(*arguments, "--delay", 0.5, "--quiet") as crawler:
@@ -279,7 +279,7 @@ def test_a_story_is_the_same_as_with_one_worker_and_names_the_archive(crawls: Cr
             assert at(other, "archive", name) == at(one, "archive", name)
 
 
-def test_a_url_that_nobody_has_seen_is_judged(crawls: Crawls) -> None:
+def test_an_unknown_url_is_judged(crawls: Crawls) -> None:
     one, three = (each.report for each in crawls.each("explain", "http://portal.test/never-met", "--json"))
 
     assert (three["state"], verdicts(three)) == (one["state"], verdicts(one))
@@ -430,7 +430,7 @@ def test_the_report_at_the_end_names_the_files_of_all_workers(three: Path) -> No
         assert str(three / f"worker-{number + 1}" / "crawl.db") in ended.out
 
 
-def test_what_was_ordered_for_hosts_of_any_worker_is_told(three: Path) -> None:
+def test_overrides_for_hosts_of_any_worker_are_shown(three: Path) -> None:
     orders = {"paused": False, "paused_hosts": ["nowhere2.test"], "dropped_hosts": [], "delays": {}}
     for number in range(WORKERS):
         if rows(three, "SELECT 1 FROM hosts WHERE host = 'nowhere2.test'")[number]:
@@ -463,7 +463,9 @@ def test_such_a_crawl_is_not_served(three: Path, options: tuple[object, ...]) ->
         ("worker-2", (), "is the part of one worker; the crawl is in"),
     ],
 )
-def test_nobody_goes_on_with_it_alone(three: Path, where: str, options: tuple[object, ...], said: str) -> None:
+def test_a_worker_directory_cannot_be_crawled_alone(
+    three: Path, where: str, options: tuple[object, ...], said: str
+) -> None:
     ended = gossamer("crawl", "--dir", three / where, *options)
 
     assert (ended.status != 0, said in ended.err) == (True, True), ended.err

@@ -1,4 +1,4 @@
-"""The figures of several workers as those of one crawl."""
+"""The snapshots of several workers merged into one."""
 
 from dataclasses import fields
 
@@ -75,7 +75,7 @@ def test_freshness_is_the_mean_over_pages_and_budgets_add_up() -> None:
     assert (whole.scheduled, whole.budget, whole.price, whole.budget_used) == (400, 20.0, 1.5, 0.3)
 
 
-def test_the_moment_of_one_worker_is_that_of_the_crawl() -> None:
+def test_the_snapshot_of_one_worker_is_that_of_the_crawl() -> None:
     alone = snapshot(pages=2, drawn=(1, 1), selector_shares=(50.0, 50.0), slowest=(("a", 1.0),), errors={"x": 1})
     assert merge_snapshots([alone], finished=False) == alone
 

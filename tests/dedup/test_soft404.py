@@ -1,4 +1,4 @@
-"""Soft 404s: told by wording and repetition, by many URLs with one short page, by many that lead home."""
+"""Soft 404s: detected by wording and repetition, by many URLs with one short page, by redirects to the home page."""
 
 import pytest
 
@@ -109,7 +109,7 @@ def restarted(soft: Soft404Detector) -> Soft404Detector:
     return after
 
 
-def test_a_host_need_not_give_itself_away_anew_after_a_restart() -> None:
+def test_evidence_against_a_host_survives_a_restart() -> None:
     soft = Soft404Detector()
     soft.is_soft(1, 10, "Not found", 900, None)
     for url in range(MANY_PAGES):
