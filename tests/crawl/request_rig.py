@@ -137,8 +137,8 @@ class Rig:
 
     def ask_with(self, host: HostKey, options: HostOptions | None = None, min_delay: Seconds | None = None) -> None:
         """Settings of one host."""
-        wish = HostSettings(options or HostOptions(), min_delay)
-        self.hosts.replace_with(HostSettingsTable(single=HostTable(((str(host), wish),))))
+        settings = HostSettings(options or HostOptions(), min_delay)
+        self.hosts.replace_with(HostSettingsTable(single=HostTable(((str(host), settings),))))
 
     def load(self, *hosts: HostKey, robots: list[RobotsRecord] | None = None) -> None:
         """Give these hosts back queues, each with a few URLs."""

@@ -25,7 +25,7 @@ def dead(number: int) -> Outcome:
 
 
 class Recorder(Hook):
-    """Notes every call. Waits in `on_outcome` until it may go on."""
+    """Records every call. Waits in `on_outcome` until it may continue."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []

@@ -14,7 +14,7 @@ EVERY = Seconds(0.25)
 
 
 class Looking:
-    """A watch that is fed four times a second, as the pipeline does."""
+    """A detector that is called four times a second, as the engine does."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock(0.0)
@@ -64,7 +64,7 @@ def test_anything_less_is_normal_however_long_it_lasts(busy: float, saturation: 
     assert Looking().for_seconds(100, busy, saturation) is Load.NORMAL
 
 
-def test_a_moment_of_rest_begins_the_second_anew() -> None:
+def test_a_short_rest_restarts_the_second() -> None:
     looking = Looking()
 
     for _ in range(20):

@@ -59,7 +59,7 @@ class Seen:
 
 @dataclass
 class Plain:
-    """The decision as it is defined: every sum is made anew and every root is searched for."""
+    """The decision as it is defined: every sum is computed again and every root is searched for."""
 
     pages: list[Page]
     trust: list[HostTrust] = field(default_factory=lambda: [HostTrust()] * HOSTS)

@@ -1,4 +1,4 @@
-"""Every queue has a gauge and stands in the table of docs/ARCHITECTURE.md, with its bound and what slows."""
+"""Every queue has a gauge and a row in the table of docs/ARCHITECTURE.md, with its limit and what it slows down."""
 
 import re
 from pathlib import Path

@@ -32,13 +32,15 @@ HOUR = 3600.0
 class Scene:
     """A store with stored pages, and what queues them again. Commits happen when the test says so."""
 
-    def __init__(self, store: Store, wishes: RecrawlSection, tokens: str | None = None, policy: str = "fixed") -> None:
+    def __init__(
+        self, store: Store, settings: RecrawlSection, tokens: str | None = None, policy: str = "fixed"
+    ) -> None:
         self.store = store
         self.counters = Counters(store.loader.counters())
         self.thread = WriterThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
-        price = price_from(None, wishes, 1.0, store.now)
-        plans = RecrawlPlanner(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_for(wishes), price)
-        self.requeue = Requeue(wishes, plans, self.thread, self.counters, store.now, tokens)
+        price = price_from(None, settings, 1.0, store.now)
+        plans = RecrawlPlanner(settings, RECRAWL_POLICIES[policy](), recrawl_rules_for(settings), price)
+        self.requeue = Requeue(settings, plans, self.thread, self.counters, store.now, tokens)
 
     def step(self) -> int:
         """What the crawl does when `next_check_at` has come, and the commit of it. How many URLs were queued."""
@@ -53,7 +55,7 @@ class Scene:
         return sum(n for _, n in committed.requeued)
 
     def visited(self, number: int, again: Instant | None = LONG, *, new: bool = False) -> None:
-        """So many visits, each of which comes to a stored page."""
+        """`number` visits, each of which results in a stored page."""
         before = None if new else PreviousVisit(1, 0, UrlState.STORED, None, Instant(START), b"x")
         task = Task(1, Fingerprint(1), Url("http://a.test/1"), 0, 0.0, 0.0, 1, 0, 0, previous=before)
         visit = Visit(HostId(1), HostKey("a.test"), 1, task, None, 0.1)
@@ -81,8 +83,8 @@ def with_pages(store: Store, dates: list[float]) -> Store:
 
 
 def test_a_crawl_without_dates_is_over_at_once(store: Store) -> None:
-    for wishes in (ONCE, KEEP):
-        scene = Scene(with_pages(store, []), wishes)
+    for settings in (ONCE, KEEP):
+        scene = Scene(with_pages(store, []), settings)
 
         assert scene.step() == 0
         assert scene.requeue.is_over
@@ -165,8 +167,8 @@ def test_a_budget_that_is_left_unused_pays_for_early_visits(store: Store) -> Non
 def test_without_a_price_or_with_a_gap_that_is_a_rule_nothing_is_early(store: Store, policy: str) -> None:
     with_pages(store, [8 * HOUR] * 40)
     rules = () if policy == "fixed" else (RecrawlRuleSection(pattern="*", interval=8 * HOUR),)
-    wishes = RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0, rules=rules)
-    scene = Scene(store, wishes, policy=policy)
+    settings = RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0, rules=rules)
+    scene = Scene(store, settings, policy=policy)
     scene.step()
     store.clock.advance(Seconds(7 * HOUR))
 
@@ -176,13 +178,13 @@ def test_without_a_price_or_with_a_gap_that_is_a_rule_nothing_is_early(store: St
 
 def test_what_was_spent_of_a_budget_is_remembered(store: Store) -> None:
     with_pages(store, [-1.0] * 50)
-    wishes = RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0)
-    scene = Scene(store, wishes)
+    settings = RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0)
+    scene = Scene(store, settings)
     spent = scene.step()
     batch = Batch(settlements=[settlement(1)])
     scene.requeue.before_commit(batch, store.now)
 
-    again = Scene(store, wishes, batch.facts[TOKENS])
+    again = Scene(store, settings, batch.facts[TOKENS])
 
     assert spent == 10
     assert again.step() == 0
@@ -200,9 +202,9 @@ def test_one_that_runs_once_leaves_what_its_budget_does_not_pay_for(store: Store
 
 def test_while_new_urls_wait_they_get_their_share(store: Store) -> None:
     with_pages(store, [-1.0] * 1_100)
-    wishes = RecrawlSection(keep_fresh=True, discovery_share=0.5, refresh_share=0.0)
+    settings = RecrawlSection(keep_fresh=True, discovery_share=0.5, refresh_share=0.0)
     store.writer.commit(Batch(candidates=[candidate("b.test", n) for n in range(5_000, 8_000)]), store.now)
-    scene = Scene(store, wishes)
+    scene = Scene(store, settings)
 
     first = scene.step()
     scene.visited(first)
@@ -237,15 +239,15 @@ def test_while_both_wait_visits_go_to_those_that_are_worth_more_but_for_a_floor(
     assert again / (again + new) == pytest.approx(share, abs=0.02)
 
 
-def test_what_is_queued_beside_new_urls_does_not_wait_behind_them(store: Store) -> None:
+def test_what_is_requeued_while_new_urls_wait_does_not_wait_behind_them(store: Store) -> None:
     with_pages(store, [-1.0])
-    alone, beside = Scene(store, KEEP), Scene(store, KEEP)
-    beside.counters.total["state:queued"] += 1_000
+    alone, with_new = Scene(store, KEEP), Scene(store, KEEP)
+    with_new.counters.total["state:queued"] += 1_000
 
-    for scene in (alone, beside):
+    for scene in (alone, with_new):
         scene.requeue.schedule(store.now)
 
-    orders = [scene.thread.batch.requeue for scene in (alone, beside)]
+    orders = [scene.thread.batch.requeue for scene in (alone, with_new)]
     assert [order is not None and order.at_front for order in orders] == [False, True]
 
 
@@ -262,7 +264,7 @@ def test_refreshing_alone_uses_up_no_credit_for_the_time_when_new_urls_come(stor
     assert scene.step() >= 10
 
 
-def test_other_wishes_hold_at_once(store: Store) -> None:
+def test_changed_settings_apply_at_once(store: Store) -> None:
     with_pages(store, [-1.0] * 500 + [90.0])
     scene = Scene(store, ONCE)
 
@@ -311,8 +313,8 @@ def queued_by_host(store: Store) -> dict[int, int]:
     return dict(store.db.execute("SELECT host_id, count(*) FROM urls WHERE state = 0 GROUP BY host_id").fetchall())
 
 
-def scene_of(store: Store, wishes: RecrawlSection, policy: str) -> Scene:
-    scene = Scene(store, wishes, policy=policy)
+def scene_of(store: Store, settings: RecrawlSection, policy: str) -> Scene:
+    scene = Scene(store, settings, policy=policy)
     store.writer._postpone = scene.requeue.planner.dates.postpone
     return scene
 
@@ -391,7 +393,7 @@ def test_if_what_is_queued_hardly_moves_more_is_queued(store: Store) -> None:
     assert queued_by_host(store)[61] == 1
 
 
-def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) -> None:
+def test_when_the_price_has_fallen_far_everything_is_replanned(store: Store) -> None:
     with_hosts(store, [[100 * DAY] * (LOOK_AHEAD + 100)])
     scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=5000.0), "optimal")
     plans = scene.requeue.planner
@@ -417,7 +419,7 @@ def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) 
     assert plans.price.demand > 10 * demand
 
 
-def test_without_a_budget_nothing_is_planned_anew(store: Store) -> None:
+def test_without_a_budget_nothing_is_replanned(store: Store) -> None:
     with_hosts(store, [[10 * DAY] * 5])
     scene = scene_of(store, KEEP, "optimal")
     scene.requeue.planner.price.price *= 0.01

@@ -1,4 +1,4 @@
-"""Fetch slots: late visits step aside, doubtful hosts have a share, and everything stays bounded."""
+"""Fetch slots: late visits overflow, unproven hosts have a share, and everything is bounded."""
 
 import random
 
@@ -14,8 +14,8 @@ def later(seconds: float) -> Instant:
     return Instant(NOW + seconds)
 
 
-def full_of(visits: int, most: int, aside: int, *, unproven: bool = False, took: float = 0.01) -> Slots[int]:
-    slots: Slots[int] = Slots(most, aside)
+def full_of(visits: int, most: int, overflow: int, *, unproven: bool = False, took: float = 0.01) -> Slots[int]:
+    slots: Slots[int] = Slots(most, overflow)
     for visit in range(visits):
         slots.take(visit, NOW, took, unproven=unproven)
     return slots
@@ -32,7 +32,7 @@ def test_a_late_visit_gives_its_slot_to_another_and_goes_on() -> None:
     assert sorted(slots.all) == [0, 1, 2]
 
 
-def test_nobody_steps_aside_while_there_are_slots() -> None:
+def test_no_visit_overflows_while_slots_are_free() -> None:
     slots = full_of(2, 3, 6)
 
     assert slots.overflow_late(later(60.0)) == 0
@@ -47,7 +47,7 @@ def test_a_slow_host_is_late_by_its_own_measure_but_not_one_in_doubt() -> None:
     assert unproven.overflow_late(later(1.0)) == 1  # what it took to time out says nothing
 
 
-def test_there_is_a_bound_for_visits_aside() -> None:
+def test_the_overflow_is_bounded() -> None:
     slots = full_of(4, 4, 6)
     assert slots.overflow_late(later(2.0)) == 4
     for visit in range(4, 8):
@@ -60,7 +60,7 @@ def test_there_is_a_bound_for_visits_aside() -> None:
     assert (slots.is_full, len(slots)) == (True, 10)
 
 
-def test_doubtful_hosts_have_every_slot_until_visits_are_late_and_half_of_them_then() -> None:
+def test_unproven_hosts_may_use_every_slot_until_visits_are_late_and_half_of_them_then() -> None:
     slots = full_of(8, 8, 16, unproven=True)
     assert not slots.has_room_for_unproven()  # there is none for anybody
     slots.release(7)
@@ -90,7 +90,7 @@ def test_hosts_without_room_come_back_in_turn_and_not_all_at_once() -> None:
     ("most", "files", "room"),
     [(80, 1_000_000, 160), (80, 1024, 160), (80, FILES_FOR_OTHERS + 100, 20), (80, 128, 0), (1, 1_000_000, 0)],
 )
-def test_room_aside_is_bounded_by_open_files_and_none_beside_a_single_slot(most: int, files: int, room: int) -> None:
+def test_the_overflow_is_bounded_by_open_files_and_empty_for_a_single_slot(most: int, files: int, room: int) -> None:
     assert overflow_capacity(most, files) == room
 
 

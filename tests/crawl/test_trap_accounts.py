@@ -17,8 +17,8 @@ from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 POLICY = TrapPolicy(patience=30, hosts_per_domain=40, grace=5)
 
 
-def budgets(**wishes: int) -> TrapAccounts:
-    return TrapAccounts(POLICY, domain_of=registrable_domain, **wishes)  # type: ignore[arg-type]
+def budgets(**limits: int) -> TrapAccounts:
+    return TrapAccounts(POLICY, domain_of=registrable_domain, **limits)  # type: ignore[arg-type]
 
 
 def record(number: int = 1, host: str = "h.test", contacted: bool = True, budget: str | None = None) -> HostRecord:
@@ -133,7 +133,7 @@ def test_memory_is_bounded_and_what_is_given_up_goes_to_the_store() -> None:
     assert stored > 150
 
 
-def test_a_domain_has_so_many_hosts_that_bring_nothing() -> None:
+def test_a_domain_may_have_a_limited_number_of_hosts_without_new_pages() -> None:
     kept = budgets()
     asked = 0
     for host_id in range(1, 100):

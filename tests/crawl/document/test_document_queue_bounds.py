@@ -155,7 +155,7 @@ def test_a_page_that_takes_too_long_to_read_is_stored_and_says_so() -> None:
     assert ("error:parse_limit", 1) in found.counters()
 
 
-def test_more_than_the_desk_has_room_for_is_read_all_the_same() -> None:
+def test_more_documents_than_the_limit_are_processed_all_the_same() -> None:
     """Whatever was in flight when the queue was full arrives as well: bounded, but over the bound."""
     body = bytes(1 << 20)
     documents = [document(body, content_type="application/octet-stream") for _ in range(70)]
@@ -166,7 +166,7 @@ def test_more_than_the_desk_has_room_for_is_read_all_the_same() -> None:
     assert queue.queue.saturation == 0.0
 
 
-def test_little_to_carry_and_much_to_unpack_is_read_in_several_handfuls_and_in_order() -> None:
+def test_well_compressed_documents_are_processed_in_several_batches_and_in_order() -> None:
     packed = [document(gzip.compress(b"%d " % n + bytes(400_000)), content_encoding="gzip") for n in range(9)]
 
     queue = on_queue(lambda queue: queue.read_all(*packed))

@@ -1,4 +1,4 @@
-"""A large sitemap enters in lots: no commit is large, nobody is held up, and a break in the middle loses nothing."""
+"""A large sitemap is admitted in lots: no commit is large, nothing is blocked, and an interruption loses nothing."""
 
 import asyncio
 import contextlib
@@ -63,7 +63,7 @@ def domain_of(host: HostKey) -> tuple[Domain, int, str]:
 class Stage:
     """A store, and somebody who reads sitemaps into it. Each is as in a crawl, with a seen test that knows nothing."""
 
-    def __init__(self, path: Path, wishes: SitemapsSection | None = None) -> None:
+    def __init__(self, path: Path, settings: SitemapsSection | None = None) -> None:
         self.clock = SteadyClock()
         self.commits: list[Committed] = []
         self.writer = TableWriter(open_writer(path), NoCaptures(), domain_of, ORDERINGS["mercator"](), self.clock)
@@ -84,7 +84,7 @@ class Stage:
             admission=self.admission,
             store=self.store,
             counters=Counters({}),
-            settings=wishes or SitemapsSection(),
+            settings=settings or SitemapsSection(),
             agent="gossamer",
             load_facts=self._facts,
         )
@@ -134,7 +134,7 @@ def urlset(number: int) -> bytes:
 
 
 def settle(stage: Stage, visit: Visit, found: ListRead) -> None:
-    """As the desk does: the last lot goes with the settlement."""
+    """As the document queue does: the last lot goes with the settlement."""
     stage.store.batch.candidates += found.candidates
     stage.store.nudge()
 
@@ -240,7 +240,7 @@ def test_a_sitemap_of_another_host_is_believed_only_if_robots_txt_names_it(path:
     stage.close()
 
 
-def test_what_an_index_lists_is_vouched_for_by_whoever_names_the_index(path: Path) -> None:
+def test_hosts_that_name_an_index_vouch_for_what_it_lists(path: Path) -> None:
     stage = Stage(path)
 
     async def job() -> None:

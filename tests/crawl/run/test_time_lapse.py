@@ -79,7 +79,9 @@ def test_a_clock_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         ("224.0.0.1", False, False),
     ],
 )
-def test_a_rehearsal_calls_nobody_but_this_machine(tmp_path: Path, address: str, world: bool, rehearsal: bool) -> None:
+def test_in_time_lapse_only_this_machine_is_contacted(
+    tmp_path: Path, address: str, world: bool, rehearsal: bool
+) -> None:
     def permitted(_: str) -> bool:
         return address != "224.0.0.1"
 

@@ -11,7 +11,7 @@ from gossamer.seen.tiers import SeenTest
 
 
 class StoredRows:
-    """The part of a task source that is read at the start. Notes the size of every chunk it was asked for."""
+    """The part of a task source that is read at the start. Records the size of every requested chunk."""
 
     def __init__(self, digests: int = 0, fingerprints: int = 0, signatures: int = 0) -> None:
         self._digests = [bytes([n % 256, n // 256]) * 10 for n in range(digests)]

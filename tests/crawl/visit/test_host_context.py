@@ -184,7 +184,7 @@ def test_a_host_that_has_answered_is_waited_for_with_full_patience() -> None:
 # --- hosts in memory -------------------------------------------------------------------------------
 
 
-def test_hosts_are_known_from_begin_to_end() -> None:
+def test_a_context_exists_from_the_load_of_its_host_to_its_retirement() -> None:
     context = HostContexts("gossamer")
     context.host_loaded(record(A), [])
     context.host_loaded(record(B), [])
@@ -192,8 +192,9 @@ def test_hosts_are_known_from_begin_to_end() -> None:
     context.host_retired(A)
 
     assert len(context) == 1
-    assert context.get(A) is None
-    assert context.get(B) is context[B]
+    assert context[B] == HostContext()
+    with pytest.raises(KeyError):
+        context[A]
 
 
 def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:

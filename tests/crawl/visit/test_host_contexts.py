@@ -1,4 +1,4 @@
-"""What the crawl notes about hosts, and what it takes over from the store."""
+"""Stored robots.txt answers, as a host context restores them."""
 
 import pytest
 

@@ -25,7 +25,7 @@ def test_where_nothing_was_kept_nothing_is_ordered() -> None:
     assert not controls and not controls.delays
 
 
-def test_an_ordered_delay_outlasts_other_wishes_and_leaves_other_hosts_alone() -> None:
+def test_an_override_of_the_delay_outlasts_changed_settings_and_concerns_no_other_host() -> None:
     hosts = HostSettingsTable(HostSettings(min_delay=None), delays={A: Seconds(5.0)})
 
     hosts.replace_with(HostSettingsTable(HostSettings(min_delay=Seconds(1.0))))

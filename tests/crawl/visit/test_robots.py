@@ -63,7 +63,7 @@ async def visit_robots(rig: Rig, robots_fetcher: RobotsFetcher | None = None) ->
 
 def ask(rig: Rig, *steps: Step, robots_fetcher: RobotsFetcher | None = None) -> str | None:
     """Ask `a.test` once, with these answers in the script. The reason for which the host is given up, if it is."""
-    if not rig.fetcher.requests and rig.host_contexts.get(A_ID) is None:
+    if not rig.fetcher.requests and not len(rig.host_contexts):
         rig.load(A)
     rig.fetcher.on(FILE, *steps)
     return run_travelling(visit_robots(rig, robots_fetcher))[1]

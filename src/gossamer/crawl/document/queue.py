@@ -16,7 +16,6 @@ from gossamer.clock import Clock
 from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor
 from gossamer.crawl.document.sitemaps import ListRead, Sitemaps
 from gossamer.dedup.exact import Known, Unknown
-from gossamer.dedup.near import NearDuplicates
 from gossamer.extract.crawl_page import PageContent
 from gossamer.fetch.http.body import decodes_slowly
 from gossamer.model.document import Document, ProcessedDocument
@@ -75,11 +74,6 @@ class DocumentQueue:
         self._failure: BaseException | None = None  # ... with this
         self._long = asyncio.Semaphore(MAX_LONG)
         self._decoding = asyncio.Lock()
-
-    @property
-    def near(self) -> NearDuplicates | None:
-        """What finds near-duplicates, unless that is off."""
-        return self._processor.near
 
     def __len__(self) -> int:
         """Documents that are not settled yet."""

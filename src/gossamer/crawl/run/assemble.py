@@ -218,7 +218,6 @@ class Crawl:
     hosts: HostSettingsTable
     scope_seeds: set[HostKey]  # hosts of all seeds
     controls: HostControls
-    host_contexts: HostContexts
     reads: ReaderThread
     bodies: BodyMemory
     reports: CrawlReader  # for the reader thread
@@ -434,7 +433,6 @@ def _assemble(
         hosts=hosts,
         scope_seeds=scope_seeds,
         controls=controls,
-        host_contexts=host_contexts,
         reads=queries.thread,
         bodies=network.bodies,
         reports=opening.tables.open_crawl_reader(),

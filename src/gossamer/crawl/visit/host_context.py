@@ -65,9 +65,6 @@ class HostContexts(NullObserver):
     def __getitem__(self, host_id: HostId) -> HostContext:
         return self._hosts[host_id]
 
-    def get(self, host_id: HostId) -> HostContext | None:
-        return self._hosts.get(host_id)
-
     def none_has_answered(self) -> bool:
         """Whether every host was contacted and none has ever answered."""
         silent = (Silence.NEVER_ANSWERED, Silence.GIVEN_UP)
