@@ -1,9 +1,7 @@
-"""The thread that reads the store: load orders, who owns a document, what is near it. One question after the other.
+"""The two threads of the store, off the event loop: one commits batches, one runs queries, each one at a time.
 
-The store's thread: commits one batch at a time, off the event loop.
-
-Group commit: while a batch is being committed the next one grows; it is handed over when the thread is free. So
-the busier the crawl, the larger the transactions, and the cost per page falls.
+Group commit: while a batch is being committed the next one grows, and it is committed when the thread is free. So the
+busier the crawl, the larger the transactions, and the cost per page falls.
 """
 
 import asyncio
@@ -26,9 +24,9 @@ T = TypeVar("T")
 class ReaderThread:
     """Asks in the thread. Owned by the event loop.
 
-    Bounded by who asks: each visit that is out and each document on the desk has one question at most, and everybody
-    else (the loader, the warming of filters) asks when the last answer is there. Whoever asks waits, so a slow store
-    fills the desk, and that slows fetching.
+    Bounded by its callers: each visit in flight and each document in the queue has at most one query, and all others
+    (loads, the warming of filters) wait for their last answer. Callers wait, so a slow store fills the document queue,
+    and that slows fetching.
     """
 
     def __init__(self) -> None:
@@ -133,7 +131,7 @@ class WriterThread:
         self.slow_after = slow_after
         self.outlasts_full_disk = False
         self.failing: StoreFailed | None = None  # why the last try to commit did not succeed
-        self.on_failing: Callable[[StoreFailed | None], None] = lambda error: None  # told when that begins and ends
+        self.on_failing: Callable[[StoreFailed | None], None] = lambda error: None  # called when that begins and ends
         self.slow = False  # the commit under way takes very long
         self.on_slow: Callable[[bool], None] = lambda slow: None  # the same for this
         self.on_outboxed: Callable[[], None] = lambda: None  # URLs were committed that other parts of the crawl own
