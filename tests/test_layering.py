@@ -110,7 +110,7 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         ("crawl.run.assemble", "backends"),
         ("crawl.run.assemble", "version"),
         # The tables in memory are SQLite's without a file.
-        ("backends.memory.tables", "backends.sqlite"),
+        ("backends.memory", "backends.sqlite"),
         ("crawl.run.assemble", "reports"),
         # The opener: backends for reading, behind the ports of reports.
         ("crawl.run.opener", "backends"),

@@ -3,7 +3,7 @@
 `engine` starts visits and loads the frontier, `visit/` performs one visit, `document/` processes one document, and
 `visit.settle` is where both end: in the open batch of the store. `observers` has the protocol by which the other parts
 follow along: `counters`, `requeue` (due URLs), `trap_accounts` (feedback), `events` (subscribers and hooks). `slots`
-and `load_detector` decide how much happens at a time, `status` reports it. `run/` opens, runs and closes a crawl.
+decides how much happens at a time, `status` reports it. `run/` opens, runs and closes a crawl.
 
 Invariants: nothing counts as done before it is committed; a visit in flight is not state; every queue is bounded, and
 at 80 % of a bound nothing new is fetched.
