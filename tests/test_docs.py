@@ -36,7 +36,7 @@ SELF_EXPLANATORY = set(
         r"\w+",
         """
     access all_workers answer app argparse_types authority backoff best_first blocking bloom body build cache cares
-    certificates chance charset cli clock codings config config_options contactlog content_types control counters
+    certificates chance charset cli clock codings config config_options content_types control counters
     curl database deadlines directory display dns documents durations endless engines entries errors event_stream
     events exact explain explain_reader export export_reader extract failures feeds fetch fetcher fetchers files
     filter formats formatting ftp graph handle headers history host_table http http_dates http_server ipc knowledge

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gossamer.config.hosts import HostSettings, HostSettingsTable
-from gossamer.crawl.visit.host_settings import HostControls, is_paused
+from gossamer.crawl.visit.host_overrides import HostControls, is_paused
 from gossamer.extract.content_types import Kinds
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.filter.host_table import host_table

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.contactlog import ContactLog
+from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
 from gossamer.backends.sqlite.tables import SqliteTables
 from gossamer.store.ports import ContactJournal

@@ -6,7 +6,7 @@ import math
 import random
 from pathlib import Path
 
-from gossamer.backends.contactlog import ContactLog
+from gossamer.backends.contact_journal import ContactLog
 from gossamer.clock import VirtualClock
 from gossamer.config.hosts import HostSettings, HostSettingsTable
 from gossamer.crawl.counters import Counters, CrawlState

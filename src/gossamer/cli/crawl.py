@@ -13,7 +13,7 @@ from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, holds_crawl, parts_of, read_layout, refuse_worker_share
 from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, open_crawl
-from gossamer.crawl.visit.host_settings import ORDERS
+from gossamer.crawl.visit.host_overrides import ORDERS
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.model.facts import HostOverrides
 from gossamer.observe.display import choose_display

@@ -11,7 +11,7 @@ from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import open_crawl
-from gossamer.crawl.visit.host_settings import ORDERS
+from gossamer.crawl.visit.host_overrides import ORDERS
 from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey
 from gossamer.observe import formatting

@@ -12,7 +12,7 @@ from gossamer.clock import clock_of
 from gossamer.config.load import Config, known_shape, shape_of
 from gossamer.crawl.run.directory import STATUS, holder_of, parts_of, read_layout
 from gossamer.crawl.run.opener import open_crawl
-from gossamer.crawl.visit.host_settings import ORDERS, is_paused
+from gossamer.crawl.visit.host_overrides import ORDERS, is_paused
 from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatting

@@ -15,7 +15,7 @@ from gossamer.fetch.ports import ExchangeTimes
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import PHASES, Internals, ProcessUse
-from gossamer.seen.tiers import SeenStatistics
+from gossamer.seen.url_seen import SeenStatistics
 from gossamer.sketch.durations import Durations
 from gossamer.store.threads import ReaderThread, WriterThread
 

@@ -198,7 +198,7 @@ class Facts:
     budget: str | None = None  # serialised trap budgets of its host and domain
     domain_budget: str | None = None
     orders: str | None = (
-        None  # what was ordered through the service, as it is stored (`crawl.visit.host_settings.ORDERS`)
+        None  # what was ordered through the service, as it is stored (`crawl.visit.host_overrides.ORDERS`)
     )
 
 

@@ -1,6 +1,6 @@
 """The URL-seen test: has this URL entered the crawl before?
 
-Input: the fingerprints of a page's links. Three tiers are consulted in turn, the cheapest first (`tiers`):
+Input: the fingerprints of a page's links. Three tiers are consulted in turn, the cheapest first (`url_seen`):
 
 1. `Recent`, an exact cache of the latest fingerprints. Its "yes" is certain, its "no" means nothing.
 

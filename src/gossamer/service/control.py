@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gossamer.config.load import Config, shape_of
 from gossamer.config.policies import canonicaliser_for, politeness_for
 from gossamer.crawl.run.session import Session
-from gossamer.crawl.visit.host_settings import HOST_DROPPED
+from gossamer.crawl.visit.host_overrides import HOST_DROPPED
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules

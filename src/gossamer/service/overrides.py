@@ -8,7 +8,7 @@ import msgspec
 
 from gossamer.config.load import Config
 from gossamer.config.sections import HostSection
-from gossamer.crawl.visit.host_settings import ORDERS
+from gossamer.crawl.visit.host_overrides import ORDERS
 from gossamer.filter.host_table import host_table
 from gossamer.filter.scope import read_host
 from gossamer.model.units import HostKey

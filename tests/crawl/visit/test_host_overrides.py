@@ -1,7 +1,7 @@
 """What was ordered for single hosts, as the crawl takes it up again."""
 
 from gossamer.config.hosts import HostSettings, HostSettingsTable
-from gossamer.crawl.visit.host_settings import PAUSED_LOOK, HostControls
+from gossamer.crawl.visit.host_overrides import PAUSED_LOOK, HostControls
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from gossamer.service.overrides import Overrides
 

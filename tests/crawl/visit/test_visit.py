@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.crawl.visit.disposition import MAX_RATE_LIMITED
-from gossamer.crawl.visit.host_settings import HOST_DROPPED
+from gossamer.crawl.visit.host_overrides import HOST_DROPPED
 from gossamer.fetch.robots import MAX_REDIRECTS
 from gossamer.model.outcome import Failure, Truncation
 from gossamer.model.units import HostKey, Seconds

@@ -8,7 +8,7 @@ import pytest
 from gossamer.backends.sqlite import explain_reader as story_module
 from gossamer.backends.sqlite.database import named_queries, open_for_reading, open_for_writing
 from gossamer.backends.sqlite.explain_reader import SqliteUrlReader
-from gossamer.crawl.visit.host_settings import ORDERS
+from gossamer.crawl.visit.host_overrides import ORDERS
 from gossamer.errors import StoreFailed
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.scope import parse_scope

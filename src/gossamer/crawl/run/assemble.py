@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from gossamer.backends.contactlog import ContactLog
+from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
 from gossamer.backends.sqlite.tables import SqliteTables
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
@@ -54,7 +54,7 @@ from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition
 from gossamer.crawl.visit.host_context import HostContexts, HostHealth, only_silent_hosts_left
-from gossamer.crawl.visit.host_settings import ORDERS, HostControls
+from gossamer.crawl.visit.host_overrides import ORDERS, HostControls
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
 from gossamer.crawl.visit.settle import Settler
@@ -90,7 +90,7 @@ from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
 from gossamer.reports.ports import CrawlReader
 from gossamer.seed.lists import Seed
-from gossamer.seen.tiers import SeenTest
+from gossamer.seen.url_seen import SeenTest
 from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts

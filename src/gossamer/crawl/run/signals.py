@@ -10,7 +10,7 @@ import uvloop
 from gossamer.config.load import Config
 from gossamer.crawl.run.assemble import Crawl
 from gossamer.crawl.run.session import Display, session
-from gossamer.crawl.visit.host_settings import PAUSED_LOOK
+from gossamer.crawl.visit.host_overrides import PAUSED_LOOK
 from gossamer.errors import UsageError
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot

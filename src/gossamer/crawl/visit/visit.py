@@ -9,7 +9,7 @@ from gossamer.crawl.document.admission import TOO_LONG, Admission
 from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition, FailureScope
 from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth, is_current
-from gossamer.crawl.visit.host_settings import HOST_DROPPED, PAUSED_LOOK, HostControls
+from gossamer.crawl.visit.host_overrides import HOST_DROPPED, PAUSED_LOOK, HostControls
 from gossamer.crawl.visit.request import Requester, Route
 from gossamer.crawl.visit.robots import RobotsFetcher
 from gossamer.crawl.visit.settle import Settler

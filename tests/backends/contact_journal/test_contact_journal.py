@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.contactlog import _RECORD, ContactLog
+from gossamer.backends.contact_journal import _RECORD, ContactLog
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.loads import LastContact
 from gossamer.model.units import HostId, Instant
