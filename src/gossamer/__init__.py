@@ -1,8 +1,8 @@
-"""Gossamer: a polite, prioritised, crash-proof web crawler.
+"""Gossamer: a polite, prioritised, crash-safe web crawler.
 
 Read the packages in the order a URL passes through them: `seed`, `filter`, `seen`, `frontier`,
-`fetch`, `extract`, `dedup`, `store`. The values that travel between them are in `model`;
-`crawl.engine` joins the stages, `assemble` chooses the backends.
+`fetch`, `dedup`, `extract`, `recrawl`, `store`. The values that travel between them are in `model`;
+`crawl.engine` joins the stages, `crawl.run.assemble` chooses the backends.
 
 For use from Python: `Crawl`, `crawl_pages`, `Page`, `Outcome` and `Hook` (docs/EXTENDING.md).
 """

@@ -1,19 +1,19 @@
-"""Our own faults, as exceptions. The web's faults are values (`model.outcome.Failure`).
+"""Internal errors are exceptions; remote errors are return values (`model.outcome.Failure`).
 
 GossamerError
 ├── UsageError       the command or configuration is wrong: exit 2, say which value
 │   ├── ConfigError      a key, value or pair of keys in gossamer.toml or an option
-│   └── BadSeed          a seed that is no http(s) URL
+│   └── BadSeed          a seed that is not a crawlable URL
 ├── DirectoryError   the crawl directory cannot be used: exit 1, nothing was touched
 │   ├── DirectoryInUse   another process has it open
-│   └── NotThisCrawl     it holds something else than the crawl that was asked for
-│       └── OldSchema        or that crawl as an older version wrote it
-├── StoreFailed      a transaction did not commit; what it held is still to be done
-│   └── DiskFull         no room for it: free some and run the same command again
+│   └── NotThisCrawl     it contains another crawl, or none
+│       └── OldSchema        its database has an older schema
+├── StoreFailed      the store could not be read or written
+│   └── DiskFull         no space left: free some and run the same command again
 ├── ArchiveError     a capture cannot be read back
 │   └── DamagedRecord    no whole record where one should be
 ├── SearchFailed     a search engine gave no seeds: exit 1, the message says why
-└── CannotListen     a local server's address is not to be had
+└── CannotListen     a local server cannot bind to the address
 """
 
 
@@ -51,15 +51,15 @@ class DirectoryInUse(DirectoryError):
 
 
 class NotThisCrawl(DirectoryError):
-    """The directory belongs to another crawl, or is not a crawl directory."""
+    """The directory contains another crawl, or is not a crawl directory."""
 
 
 class OldSchema(NotThisCrawl):
-    """The database has an older version: open it for writing once to migrate it."""
+    """The database has an older schema: open it for writing once to migrate it."""
 
 
 class StoreFailed(GossamerError):
-    """A batch could not be committed. It was rolled back whole and may be tried again."""
+    """The store could not be read or written. A batch that failed is rolled back and may be committed again."""
 
 
 class DiskFull(StoreFailed):
@@ -87,4 +87,4 @@ class SearchFailed(GossamerError):
 
 
 class CannotListen(GossamerError):
-    """A local server could not bind its address."""
+    """A local server cannot bind to the address."""

@@ -1,3 +1,3 @@
-"""Which Gossamer this is."""
+"""The version of Gossamer."""
 
 __version__ = "0.1.0"

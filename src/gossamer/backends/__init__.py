@@ -1,1 +1,1 @@
-"""Everything that talks to a driver or a file format of its own. The only place that imports one."""
+"""Implementations of the storage ports: SQLite, WARC, contact journal, memory."""

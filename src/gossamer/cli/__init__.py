@@ -2,7 +2,7 @@
 exit status.
 
 A module is imported only when its command is given, so `gossamer --help` costs nothing and `gossamer pages` never
-loads a fetcher. `options` is the table of the options that are also keys of gossamer.toml.
+loads a fetcher. `config_options` is the table of the options that are also keys of gossamer.toml.
 """
 
 COMMANDS: dict[str, str] = {

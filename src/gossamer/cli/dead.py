@@ -1,4 +1,4 @@
-"""`gossamer dead`: the dead-letter queue, handled by a person."""
+"""`gossamer dead`: lists, requeues or drops dead letters."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""`gossamer explain`: the whole story of a URL."""
+"""`gossamer explain`: everything that is known about a URL."""
 
 import argparse
 import json

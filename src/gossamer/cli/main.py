@@ -1,4 +1,4 @@
-"""The command line: finds the command, and says in one line what went wrong.
+"""The entry point: runs the command that was given, and reports errors in one line.
 
 Exit status: 0 done (finished, or a limit was reached), 1 failed, 2 bad usage, 130 interrupted.
 """

@@ -5,6 +5,6 @@
 follow along: `counters`, `requeue` (due URLs), `trap_accounts` (feedback), `events` (subscribers and hooks). `slots`
 decides how much happens at a time, `status` reports it. `run/` opens, runs and closes a crawl.
 
-Invariants: nothing counts as done before it is committed; a visit in flight is not state; every queue is bounded, and
-at 80 % of a bound nothing new is fetched.
+Invariants: nothing counts as done before it is committed; a visit in flight is not state; every queue is bounded;
+while one of four queues (bodies, documents, batch, subscribers) is at least 80 % full, nothing new is fetched.
 """

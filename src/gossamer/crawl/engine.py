@@ -117,7 +117,7 @@ class EngineLimits:
     """How much an engine does at a time, and when it stops."""
 
     concurrency: int = 80
-    high_water: float = 0.8  # saturation of any queue at which no visit is started
+    high_water: float = 0.8  # saturation (see there) at which no visit is started
     max_pages: int | None = None
     max_hosts: int = 10_000  # with a back queue in memory
 
@@ -253,7 +253,7 @@ class Engine(NullObserver):
 
     @property
     def saturation(self) -> float:
-        """Of the fullest queue."""
+        """Of the fullest of four queues: documents, batch, subscribers, bodies."""
         return max(self.documents.saturation, self._store.saturation, self.events.saturation, self._bodies.saturation)
 
     def _page_limit_reached(self) -> bool:

@@ -1,4 +1,4 @@
-"""The observer protocol of a crawl: who hears of hosts, visits and commits, and in which order.
+"""The observer protocol of a crawl: which objects are notified of hosts, visits and commits, and in which order.
 
 A host is loaded, its visits start and are settled, their batch is handed over and committed, and at last the host is
 retired. The engine and `visit.settle` publish these events through `Observers`; nothing else is wired by hand.

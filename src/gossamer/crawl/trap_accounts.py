@@ -1,5 +1,4 @@
-"""Feedback from outcomes: trap accounts per host and domain, learned parameters, soft 404s. Hot:
-benchmarks/bench_traps.py.
+"""Trap accounts per host and domain, learned parameters and soft 404s. Hot: benchmarks/bench_traps.py.
 
 `filter.trap_budget` has the rules; the accounts here count what the shapes of a host and the hosts of a domain have
 cost. They are loaded with their host and stored every few pages, so that a restart does not forget what a trap has

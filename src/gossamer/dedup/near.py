@@ -1,4 +1,4 @@
-"""The content-seen test for near-duplicates: is there a document that is almost the same? Hot: bench_neardup.py.
+"""The content-seen test for near-duplicates. Hot: benchmarks/bench_neardup.py.
 
 The distance of two documents is that of their signatures (`gossamer.sketch.minhash`). A signature of 64 bytes is cut
 into eight bands of eight. Two signatures that differ in at most `MAX_DISTANCE` = 7 bytes have at least one band in

@@ -1,4 +1,4 @@
-"""Extraction: from the bytes of a document to what the crawl needs of it.
+"""Extraction: from the bytes of a document to what the crawl needs from it.
 
 Input is a decoded body (without content codings) and a few of its headers; `content_types.is_html` decides whether it
 is a page. `charset` determines its encoding, and `tree` parses it, without inert elements. There are two readers.

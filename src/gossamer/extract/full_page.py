@@ -1,7 +1,7 @@
 """Everything about a page that is of interest to exports and users of the library.
 
 The crawl itself uses `crawl_page.extract_page`, which takes a third of the time and finds the same links; a test
-compares the two. `Wanted` says what to extract, so that nothing is computed in vain. Also here: the text of links, the
+compares the two. `Wanted` says what to extract, so that only that is computed. Also here: the text of links, the
 `srcset` attribute of images as the HTML standard parses it, and the main text of a page with its language.
 """
 

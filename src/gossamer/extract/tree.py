@@ -1,4 +1,4 @@
-"""Parses the bytes of a page into its tree. Hot: `benchmarks/bench_extract.py`.
+"""Parses the bytes of a page into its tree. Hot: benchmarks/bench_extract.py.
 
 The only place where turbohtml parses a page (ADR 15), so that all readers see the same tree.
 """

@@ -5,7 +5,7 @@ the host allows the URL; `http` and `ftp` request it at the address that was cho
 response as it was received, or a `Failed` that says what went wrong.
 
 Invariants:
-  * faults of the web are values; nothing that a server sends makes this stage raise;
+  * remote errors are return values; nothing that a server sends makes this stage raise;
   * a connection is made only to the address given, after the address policy allowed it;
   * every phase has a deadline that slow progress cannot extend indefinitely;
   * redirects are not followed here: each hop is a visit of its own.

@@ -1,4 +1,4 @@
-"""Hot (benchmarks/bench_urls.py). The canonical form of a URL, or the reason why there is none.
+"""The canonical form of a URL, or the reason why there is none. Hot: benchmarks/bench_urls.py.
 
 It is the WHATWG serialisation without userinfo, fragment, empty query and the host's final dot, and with
 percent-escapes folded; ADR 2 gives the reasons. The parser is `ada_url`, which passes all of the standard's test data.

@@ -1,4 +1,4 @@
-"""Hot (benchmarks/bench_traps.py). When two URLs are the same: the text whose fingerprint is a URL's identity.
+"""The identity of a URL: the text of which the fingerprint is made. Hot: benchmarks/bench_traps.py.
 
 A URL is fetched as its site wrote it; but one that differs from a known URL only in parts that do not change the
 document is not fetched again. These are tracking parameters, session ids, the order of parameters, and on individual

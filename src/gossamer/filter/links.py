@@ -1,4 +1,4 @@
-"""Hot (benchmarks/bench_urls.py). Resolves all links of a page: raw `href`s in, distinct canonical URLs out.
+"""Resolves all links of a page to distinct canonical URLs. Hot: benchmarks/bench_urls.py.
 
 Most links need no URL parser. Two thirds of a page's `href`s repeat each other except for the fragment; most of the
 others consist of characters that no parser would change, so that resolving them is concatenation; and many of the rest

@@ -1,5 +1,4 @@
-"""Hot (benchmarks/bench_urls.py, benchmarks/bench_traps.py). Whether a URL may enter the crawl: all entry rules as one
-value.
+"""Whether a URL may enter the crawl: all entry rules as one value. Hot: benchmarks/bench_urls.py.
 
 The value is immutable. To change the rules of a running crawl, make a new one (`dataclasses.replace`) and swap it in;
 each decision uses either the old or the new value.

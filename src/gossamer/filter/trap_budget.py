@@ -1,5 +1,4 @@
-"""Hot (benchmarks/bench_traps.py). Trap detection: how much more may be fetched of a shape or a domain, judging by what
-its pages have brought so far.
+"""Trap budgets: how many more pages of a shape or a domain may be fetched. Hot: benchmarks/bench_traps.py.
 
 Every shape of a host has a *credit*, `patience` pages at first. A page that brings nothing new costs one, a
 near-duplicate costs half, a new page earns three, up to `patience` again. So a shape of which one page in four is new

@@ -1,4 +1,4 @@
-"""Hot (benchmarks/bench_traps.py). The shape of a URL: its structure, with names and numbers replaced by placeholders.
+"""The shape of a URL: its structure without names and numbers. Hot: benchmarks/bench_traps.py.
 
 `/article/17` and `/article/18` have the same shape, `/article/#`; so have all months of a calendar and all pages that a
 generator invents. Every shape of a host has a budget (`trap_budget`), at two levels:

@@ -1,4 +1,4 @@
-"""Which URL is fetched next, and when? The frontier, without IO.
+"""The frontier: decides which URL is fetched next, and when. Does no IO.
 
 Input: hosts and due URLs, as the task table has them. Output: visits, one per host and address at a time, none before
 the politeness delay has passed. On the way a URL passes:

@@ -1,4 +1,4 @@
-"""Circuit breaker of a host: is it failing, and for how long is it left alone? Pure: time and chance are parameters.
+"""Per-host circuit breaker: how long a failing host is left alone. Pure: time and random generator are parameters.
 
     CLOSED ─── 5 failures in a row ───► OPEN ─── its rest is over ───► HALF-OPEN: one visit
       ▲                                   ▲                                 │        │

@@ -1,4 +1,4 @@
-"""Cross-host requests: a visit has to contact another host than its own (a robots.txt that redirects there).
+"""Cross-host requests: a visit has to contact a host other than its own (a robots.txt that redirects there).
 
 The other host may have a back queue, a row in the store, or neither; it gets its politeness delay in any case. While
 the request is in flight there is no visit to that host, and its delay and its address's are updated as after a visit.

@@ -1,4 +1,4 @@
-"""A priority queue whose priorities may fall without notice. Hot: benchmarks/bench_frontier.py, bench_orderings.py.
+"""A priority queue whose priorities may fall without notice. Hot: benchmarks/bench_frontier.py.
 
 A rise is reported at once with `raise_to`; a fall is noticed when the entry reaches the top. A term that all URLs of a
 domain share, and that falls with every visit, therefore costs one heap entry and not one for each URL.

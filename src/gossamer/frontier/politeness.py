@@ -1,4 +1,4 @@
-"""When may a host be contacted again? The one place that answers this. Hot: benchmarks/bench_frontier.py."""
+"""Computes when a host may be contacted again; nothing else does. Hot: benchmarks/bench_frontier.py."""
 
 from dataclasses import dataclass
 from enum import Enum

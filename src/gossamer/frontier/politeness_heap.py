@@ -1,8 +1,7 @@
 """The politeness heap: hosts by the time at which they may be contacted again. Hot: benchmarks/bench_frontier.py.
 
-A calendar queue. A host is noted on the page of the time at which its rest ends, and a page is sorted when it is
-opened. Most rests end in the order in which they began, so there is little to sort, and entries on later pages cost
-nothing.
+A calendar queue: each bucket (page) covers 1/16 s and is sorted when it becomes due. Most rests end in the order in
+which they began, so there is little to sort, and entries of later buckets cost nothing.
 """
 
 import math

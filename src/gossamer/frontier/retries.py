@@ -1,4 +1,4 @@
-"""What happens after a failure? One table for failures, one for HTTP status codes; both are total."""
+"""Retry rules by failure and status code: two tables, which cover every failure and every code."""
 
 import random
 from collections.abc import Mapping

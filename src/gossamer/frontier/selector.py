@@ -1,4 +1,4 @@
-"""The biased front-queue selector: which priority class is served next?
+"""The biased front-queue selector: decides which priority class is served next.
 
 Not drawn at random but by *smooth weighted round robin*: over any period in which the same classes have something
 waiting, each gets exactly its share (to within one draw), and a class of weight w waits at most about total/w draws. So

@@ -1,4 +1,4 @@
-"""Types for units and identifiers, so that one is not passed for another."""
+"""Types for units and identifiers, so that types cannot be confused."""
 
 from typing import Final, NewType
 

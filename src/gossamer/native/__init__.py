@@ -1,6 +1,6 @@
 """The inner loops of the hot path in C, if a compiler was available when Gossamer was installed (ADR 18).
 
-Each has a Python version, which defines the result and is used without the C one: the same crawl, about a tenth slower.
+Each has a Python version, which defines the result and is used if the C version is missing; only the speed differs.
 `GOSSAMER_NATIVE=0` in the environment disables the C versions. `kernels` is None then; callers must check it.
 """
 

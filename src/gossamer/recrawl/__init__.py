@@ -1,4 +1,4 @@
-"""When is a page visited again? So that the copies are as fresh as the budget allows.
+"""Decides when pages are visited again, so that the copies are as fresh as the budget allows.
 
 Input: what a visit showed (`policy.Visited`). Output: a plan (`policy.Plan`): when to visit next, what to remember, and
 why. The modules:

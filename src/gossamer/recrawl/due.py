@@ -1,7 +1,7 @@
-"""Adjusts due dates inside the commit, in the store's thread.
+"""Computes adjusted due dates. Keeps no state; reads prices that the event loop updates.
 
-A reported change brings a date forward; a higher price of the host, or a full backlog, postpones it. Nothing is
-modified here; single numbers are read that the event loop updates.
+Called inside the commit, in the store's thread. A reported change brings a date forward; a higher price of the host, or
+a full backlog, postpones it.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""How often does a page change? A Gamma estimate of its rate, kept in two numbers. Hot: bench_recrawl.py.
+"""Estimates how often a page changes: a Gamma distribution of its rate. Hot: benchmarks/bench_recrawl.py.
 
 A page changes as a Poisson process of unknown rate, with the belief Gamma(a, b): mean a / b changes a day, and the
 larger the shape `a`, the more certain. Every visit is one observation, and the process restarts with it. Times are in

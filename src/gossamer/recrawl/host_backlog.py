@@ -1,4 +1,4 @@
-"""Per-host backlog of requeued URLs. Is a host too slow for what is due?
+"""Per-host backlog of requeued URLs; detects hosts that are too slow for what is due.
 
 The lateness of a visit counts from when its URL could have been in the backlog: from its due date, or from when dates
 up to that one were scanned, if the budget or a stop delayed the scan. The rest is due to the host and moves the host's

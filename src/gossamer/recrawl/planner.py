@@ -1,6 +1,7 @@
 """Plans the next visit after each visit; conditional requests for known pages.
 
-Everything known about a URL or a host is in its row; here is a cache for the hosts in memory, and the price of a visit.
+Everything known about a URL or a host is in its row; the planner caches that of the hosts in memory, and has the price
+of a visit.
 The policies in `recrawl.policies` are pure.
 """
 

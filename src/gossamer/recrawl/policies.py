@@ -1,4 +1,4 @@
-"""The recrawl policies by name. `gossamer.recrawl.policy` says what a policy is. Hot: bench_recrawl.py.
+"""The recrawl policies by name. `recrawl.policy` defines what a policy is. Hot: benchmarks/bench_recrawl.py.
 
 `optimal` (the default) visits a page when the visit is worth its price. `nutch-adaptive` and `stormcrawler-adaptive`
 are the adaptive schedules of Apache Nutch and StormCrawler with their default settings, for comparison.

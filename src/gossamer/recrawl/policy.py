@@ -1,4 +1,4 @@
-"""What a recrawl policy is: after a visit, when is the next?
+"""Defines what a recrawl policy is: a formula for the date of the next visit.
 
 A policy is a formula. Its input is what the visit showed, what it stored after the previous visit, and the current
 terms; its output is when to visit next, what to store, and why. It reads no clock, uses no randomness and keeps no

@@ -33,7 +33,7 @@ class PageStatus(StrEnum):
 
 GAPS: Mapping[PageStatus, Seconds] = MappingProxyType(
     {
-        # A missing page may come back; one that is gone seldom does. Both are tried again.
+        # A missing page may come back. One that is gone is visited again only if a user's rule says so.
         PageStatus.NOT_FOUND: Seconds(30 * DAY),
         PageStatus.GONE: Seconds(180 * DAY),
         # The target of a redirect has its own visits.

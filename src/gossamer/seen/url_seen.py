@@ -1,4 +1,4 @@
-"""Fingerprints and the tiers of the URL-seen test, in order. Hot: `benchmarks/bench_seen.py`.
+"""Fingerprints and the tiers of the URL-seen test, in order. Hot: benchmarks/bench_seen.py.
 
 A fingerprint is a URL's identity in 64 bits: xxh3 seeded with the crawl's secret key, so that without the key two URLs
 with one fingerprint cannot be constructed to hide a page from the crawl. Fingerprints are stored, so key and function

@@ -1,4 +1,4 @@
-"""A Bloom filter that grows: "surely new" or "possibly known", at a given error rate. Hot: `bench_seen.py`.
+"""A Bloom filter that grows: "surely new" or "possibly known". Hot: benchmarks/bench_seen.py.
 
 A Bloom filter has to know in advance how many keys will be added, and a crawl does not. So this is a chain of filters
 (a scalable Bloom filter): when one has taken the keys it was made for, a larger one follows it. The error rate of the

@@ -1,4 +1,4 @@
-"""Hot: histogram of durations in classes that double (benchmarks/bench_crawl.py).
+"""Histogram of durations, in classes that double. Hot: benchmarks/bench_crawl.py.
 
 A plain list of counts: adding one costs a tenth of a microsecond, and single values are not kept. Quantiles are known
 to a factor of two, and better by interpolation, as in Prometheus.

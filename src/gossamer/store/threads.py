@@ -112,7 +112,7 @@ class WriterThread:
         patience: float = 30.0,
         slow_after: float = SLOW_AFTER,
     ) -> None:
-        """`patience`: seconds for which a failing store is borne; a full disk is not, unless `outlasts_full_disk`."""
+        """`patience`: how long a failing store is retried, in seconds; a full disk only if `outlasts_full_disk`."""
         self._writer = writer
         self._clock = clock
         self._before_commit = before_commit

@@ -1,6 +1,4 @@
-"""Hot (benchmarks/bench_warc.py): digests and dates as the named fields of a record write them.
-
-Hot (benchmarks/bench_warc.py): one WARC 1.1 record as one gzip member.
+"""One WARC 1.1 record as one gzip member, with its digests and dates. Hot: benchmarks/bench_warc.py.
 
 Records are put together as bytes and compressed in one call; nothing here does IO, and compressor and digests let other
 threads run. ADR 4.

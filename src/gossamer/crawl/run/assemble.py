@@ -1,5 +1,6 @@
-"""The composition root: opens the store, chooses the backends and builds the objects of a crawl. The only place that
-does."""
+"""The composition root of a running crawl: opens the store, chooses the backends and builds all objects.
+
+`opener` opens existing crawls for readers."""
 
 import os
 import random
@@ -342,7 +343,7 @@ def _assemble(
     store = WriterThread(writer, clock, before_commit=observers.before_commit, on_commit=observers.committed)
     resting = _resting_addresses(loader, known.recovered, politeness, clock.now())
     state = CrawlState(_frontier_for(config, ordering, politeness, loader, resting), store, counters, clock)
-    # The key is that of all workers; what they draw by chance is not.
+    # The key is that of all workers; their random numbers differ.
     chance = random.Random(known.fingerprint_key + (opening.part.number if opening.part else 0))
     network = _network_for(opening, politeness, hosts, state, resting, chance, fetcher)
     host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))

@@ -1,4 +1,4 @@
-"""An open crawl with its log, status file, display and hooks. Who starts and stops it is not decided here."""
+"""An open crawl with its log, status file, display and hooks. The callers start and stop it."""
 
 import asyncio
 import os

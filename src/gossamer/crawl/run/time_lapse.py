@@ -1,7 +1,7 @@
 """Time-lapse: months of visits within minutes, against servers on this machine (option `rehearse`).
 
-The crawl directory has a clock that runs ahead, and is in time-lapse for good. Since the gaps are short in real time,
-only loopback addresses are dialled, and no proxy is used.
+The crawl directory has a clock that runs ahead, and is permanently in time-lapse. Since the gaps are short in real
+time, only loopback addresses are dialled, and no proxy is used.
 """
 
 import ipaddress

@@ -1,4 +1,4 @@
-"""Overrides of an operator for single hosts. Set through the service; they hold however the crawl is run."""
+"""Per-host operator overrides, set through the service; they also apply to `gossamer crawl`."""
 
 import json
 from typing import Final

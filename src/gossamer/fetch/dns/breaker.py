@@ -1,4 +1,4 @@
-"""Circuit breaker of the resolver: is a name at fault, or DNS as a whole? Pure: time is a parameter.
+"""Circuit breaker of the resolver: detects that DNS as a whole fails, not single names. Pure: time is a parameter.
 
     CLOSED ── most recent names, or all during one lookup, got no answer ────────────► OPEN
       ▲                                                                          pause │  ▲

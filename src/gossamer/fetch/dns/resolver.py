@@ -66,8 +66,8 @@ class Resolver:
     """Resolves hosts, caching positive and negative answers; one lookup serves all callers that wait for the same host.
 
     `nameservers` are "ADDRESS", "ADDRESS:PORT" or "[IPV6]:PORT", tried in turn; None means the system's. `chance`
-    spreads the times of retries. `domain_of` gives a host's registrable domain; without it there is no backoff by
-    domain. Belongs to one event loop.
+    is the random generator that spreads the times of retries. `domain_of` gives a host's registrable domain; without
+    it there is no backoff by domain. Belongs to one event loop.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Hot: decodes a received body into the document, and bounds the memory of bodies (benchmarks/bench_fetch.py).
+"""Decodes a received body into the document, and bounds the memory of bodies. Hot: benchmarks/bench_fetch.py.
 
 The transfer coding is removed first, then content codings from the last applied to the first. Work is linear in the
 bytes read and written, and both are capped, so a decompression bomb costs no more than an ordinary page of the largest

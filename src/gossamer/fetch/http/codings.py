@@ -1,4 +1,4 @@
-"""Hot: removes content and transfer codings, a bounded piece at a time (measured by benchmarks/bench_fetch.py).
+"""Removes content and transfer codings, a bounded piece at a time. Hot: benchmarks/bench_fetch.py.
 
 Each decoder is a generator over the encoded bytes. It yields pieces of at most about `BLOCK` bytes (an empty one after
 work without output), so the consumer decides how much is held in memory and may pause in between. It returns how the

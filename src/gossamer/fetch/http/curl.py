@@ -1,4 +1,4 @@
-"""Hot: HTTP/1.1, HTTP/2 and TLS on libcurl and the event loop (benchmarks/bench_fetch.py; ADR 10)."""
+"""HTTP/1.1, HTTP/2 and TLS on libcurl and the event loop (ADR 10). Hot: benchmarks/bench_fetch.py."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Hot: one response while it arrives (benchmarks/bench_fetch.py).
+"""One response while it arrives. Hot: benchmarks/bench_fetch.py.
 
 libcurl calls `on_head` for each line of the head and `on_body` for each piece of the body; returning 0 aborts the
 exchange and closes the connection, and HOLD makes libcurl deliver the piece again later. Everything that aborts an

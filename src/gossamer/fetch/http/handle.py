@@ -1,4 +1,4 @@
-"""Hot: a libcurl handle, set up once and reused for one request after another (benchmarks/bench_fetch.py; ADR 10)."""
+"""A libcurl handle, set up once and reused for many requests (ADR 10). Hot: benchmarks/bench_fetch.py."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Hot: libcurl's multi handle on the event loop (benchmarks/bench_fetch.py; ADR 10).
+"""libcurl's multi handle on the event loop (ADR 10). Hot: benchmarks/bench_fetch.py.
 
 Like pycurl's `AsyncCurlMulti`, but with fewer timers; finished transfers are collected in the same turn; and a
 connection is checked once more when it becomes idle, which the public interface of pycurl's class does not allow. It

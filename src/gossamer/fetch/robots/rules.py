@@ -1,4 +1,4 @@
-"""Hot (benchmarks/bench_robots.py): robots.txt rules, from many patterns to one verdict.
+"""robots.txt rules, from many patterns to one verdict. Hot: benchmarks/bench_robots.py.
 
 **Normal form.** RFC 9309, 2.2.2, compares octets after both sides were normalised: octets outside US-ASCII are
 percent-encoded, unreserved characters are not, reserved ones stay as they were written. Beyond the RFC:

@@ -1,4 +1,4 @@
-"""Hot: `mercator` scores every new URL, and every URL that a link moves (benchmarks/bench_priority.py).
+"""The ordering `mercator`, which scores every URL that is new or moved by a link. Hot: benchmarks/bench_priority.py.
 
 Priority classes, served by the biased selector; oldest first within a class. `frontier.orderings.signals` defines the
 signals; the same is computed here in one pass, with the weights multiplied in beforehand.

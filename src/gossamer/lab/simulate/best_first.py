@@ -1,5 +1,4 @@
-"""Hot: the queue of a best-first ordering (benchmarks/bench_orderings.py). Exact, although scores change while pages
-wait.
+"""The exact queue of a best-first ordering, whose scores change. Hot: benchmarks/bench_orderings.py.
 
 A page's score is its own part plus a term that it shares with all pages of its site. Each site has a heap by the own
 part; another heap has each site's best page with the term added. A changed term moves one entry, not thousands.

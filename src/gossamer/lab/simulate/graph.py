@@ -1,8 +1,8 @@
 """Link graphs: read from a file, or computed from the simulated web; and their PageRank.
 
 A graph file is plain text or gzip: the number of pages, then a line of links for each of them. The graph of the
-simulated web has all its URLs except those that robots.txt disallows. Hot: `pagerank`, by which orderings are measured
-(benchmarks/bench_orderings.py).
+simulated web has all its URLs except those that robots.txt disallows. `pagerank` is the
+measure of orderings. Hot: benchmarks/bench_orderings.py.
 """
 
 import gzip

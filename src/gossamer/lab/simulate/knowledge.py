@@ -1,5 +1,6 @@
-"""Hot: what a crawl would know so far of each page and site (benchmarks/bench_orderings.py); and the interface of a
-simulated ordering."""
+"""What a simulated crawl knows about each page and site. Hot: benchmarks/bench_orderings.py.
+
+Also here: the interface of a simulated ordering."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

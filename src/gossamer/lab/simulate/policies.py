@@ -1,4 +1,4 @@
-"""Hot (benchmarks/bench_orderings.py). Orderings as policies of a simulated crawl, by name.
+"""Orderings as policies of a simulated crawl, by name. Hot: benchmarks/bench_orderings.py.
 
 A policy observes what a crawl observes (`on_found`, `on_fetched`, a site rests or wakes) and chooses the next page
 (`best`). It stores the waiting pages and what its formula needs, and never sees the graph, so that it behaves as in a

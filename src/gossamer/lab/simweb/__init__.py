@@ -10,9 +10,9 @@ page at any time is computed from hashes (`chance`).
     sitemaps   sitemaps of some hosts, if configured
     web        the function (host, target, time, headers) -> response, which joins the above
 
-Output are responses, in-process (`web.SimWeb.respond`) or over loopback by HTTP (`server`), with TLS if configured
-(`certificates`), and DNS (`dns`); `run` starts them together, in this process or in another one. `audit` judges a
-crawl: what a correct one must find, and whether it was polite according to the server's log.
+The output is a response for each request, in-process (`web.SimWeb.respond`) or over loopback by HTTP (`server`), with
+TLS if configured (`certificates`), and DNS (`dns`); `run` starts them together, in this process or in another one.
+`audit` judges a crawl: what a correct one must find, and whether it was polite according to the server's log.
 
 Invariants:
   * the same configuration gives the same web, byte for byte, in any process;

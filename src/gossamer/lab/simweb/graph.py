@@ -1,4 +1,4 @@
-"""Hot: the link graph (benchmarks/bench_simweb.py). Who links to whom, computed page by page from hashes.
+"""The link graph, computed page by page from hashes. Hot: benchmarks/bench_simweb.py.
 
 On each host the ordinary pages form a tree below the home page, and every other page is linked from one ordinary page;
 the portal's directories link to all home pages. So all pages can be reached by construction. In addition there are

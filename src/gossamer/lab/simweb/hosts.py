@@ -1,6 +1,6 @@
 """The hosts of the web: their sizes, names, addresses and behaviour; and the paths of their pages.
 
-Hot: `path_of` and `number_of`, which every link of a page passes through (benchmarks/bench_simweb.py).
+Every link of a page passes through `path_of` and `number_of`. Hot: benchmarks/bench_simweb.py.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Hot: HTML (benchmarks/bench_simweb.py). Pages made of prepared paragraphs, the host's frame and links.
+"""The HTML of pages, from prepared paragraphs, the host's frame and links. Hot: benchmarks/bench_simweb.py.
 
 Also near-duplicates: pages that differ from another as little as pages on the web do, made by editing its HTML.
 """

@@ -1,4 +1,4 @@
-"""Hot: the simulated web over HTTP/1.1, with or without TLS (benchmarks/bench_simweb.py); and its request log.
+"""The simulated web over HTTP/1.1, with or without TLS, and its request log. Hot: benchmarks/bench_simweb.py.
 
 One event loop, thousands of connections. Every host has its own address in 127.0.0.0/8, so the server listens on all
 addresses, but accepts only the loopback device (or, if that is not possible, only peers in 127.0.0.0/8). Every request

@@ -1,4 +1,4 @@
-"""Hot: the web as a function (benchmarks/bench_simweb.py): from host, target, time and headers to a response."""
+"""The web as a function from host, target, time and headers to a response. Hot: benchmarks/bench_simweb.py."""
 
 import math
 from collections.abc import Mapping

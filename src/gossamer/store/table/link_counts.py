@@ -1,9 +1,11 @@
 """Stores the link graph and counts links: how many lead to each URL and domain, and the credit that flows along them.
 
-Hot: benchmarks/bench_store.py. With an ordering by score, links are counted in the commit that brings them. Otherwise
+With an ordering by score, links are counted in the commit that brings them. Otherwise
 they are kept as bytes in the table `uncounted` until there are many, or some seconds have passed: the links of a site
 repeat from page to page, and merged they cost a fraction. They leave that table in the transaction that counts them, so
 a crash neither loses nor doubles one; what it leaves there is counted when the store is opened, by the same code.
+
+Hot: benchmarks/bench_store.py.
 """
 
 from collections import Counter, defaultdict
