@@ -217,7 +217,7 @@ def test_every_state_is_explained() -> None:
     assert {unquoted(row[0]) for row in rows(section)} == {state.word for state in UrlState}
 
 
-# --- the walk of a URL -----------------------------------------------------------------------------------
+# --- the call sequence for one URL -----------------------------------------------------------------------
 
 
 def definitions_in(path: Path) -> set[str]:
@@ -232,8 +232,8 @@ def definitions_in(path: Path) -> set[str]:
     return found
 
 
-def test_every_function_in_the_walk_of_a_url_exists() -> None:
-    walk = rows(sections(ARCHITECTURE.read_text(encoding="utf-8"))["The walk of a URL"])
+def test_every_function_in_the_call_sequence_exists() -> None:
+    walk = rows(sections(ARCHITECTURE.read_text(encoding="utf-8"))["Call sequence for one URL"])
     wrong = []
     for file, function, _ in walk:
         path = ROOT / "src" / "gossamer" / unquoted(file)
@@ -243,7 +243,7 @@ def test_every_function_in_the_walk_of_a_url_exists() -> None:
             wrong.append(f"{unquoted(file)}: no {unquoted(function)}")
 
     assert len(walk) >= 40
-    assert not wrong, "\n".join(['Correct these rows of "The walk of a URL" in docs/ARCHITECTURE.md:', *wrong])
+    assert not wrong, "\n".join(['Correct these rows of "Call sequence for one URL" in docs/ARCHITECTURE.md:', *wrong])
 
 
 # --- the documents themselves -------------------------------------------------------------------------------
