@@ -148,7 +148,7 @@ def test_tl_01_and_02_what_nobody_vouched_for_is_flagged_wherever_it_is_recorded
     assert [(each["state"], each["unverified"]) for each in strict.pages()] == [("dead", False)]
     told = {str(each["url"]): each for each in lax.pages()}
     assert (told[url]["state"], told[url]["unverified"]) == ("stored", True)
-    assert "unverified: nobody checked the certificate" in gossamer("explain", url, "--dir", lax.dir).out
+    assert "unverified: the certificate of the server was not checked" in gossamer("explain", url, "--dir", lax.dir).out
     said = {fields["WARC-Target-URI"]: fields.get("WARC-TLS-Verified") for fields in archived(lax.dir, "response")}
     assert said.pop(url) == "no"
     assert {verified for target, verified in said.items() if NEIGHBOUR in target} == {None}  # not over TLS
