@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gossamer.config.load import make_config, with_underscores
-from gossamer.service.metric_table import METRICS, Metric
+from gossamer.service.metric_table import METRICS
 from tests.debian import unpacked
 from tests.test_docs import options_of
 
@@ -55,8 +55,13 @@ def selected(expression: str) -> Iterator[tuple[str, str]]:
 ALL = [*expressions_of_dashboard(), *expressions_of_alerts()]
 
 
-@pytest.mark.parametrize("expression", ALL)
-def test_every_series_and_label_that_is_read_exists(expression: str) -> None:
+def test_every_series_and_label_that_is_read_exists() -> None:
+    assert len(ALL) > 50
+    for expression in ALL:
+        check_names(expression)
+
+
+def check_names(expression: str) -> None:
     assert {name for name, _ in selected(expression)} <= SERIES.keys()
     for name, braces in selected(expression):
         metric = SERIES[name]
@@ -71,11 +76,10 @@ def test_every_series_and_label_that_is_read_exists(expression: str) -> None:
         assert {label.strip() for label in kept.split(",")} <= labels
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
-def test_every_metric_is_on_the_dashboard(metric: Metric) -> None:
+def test_every_metric_is_on_the_dashboard() -> None:
     shown = {SERIES[name].name for expression in expressions_of_dashboard() for name, _ in selected(expression)}
 
-    assert metric.name in shown
+    assert [metric.name for metric in METRICS if metric.name not in shown] == []
 
 
 def test_prometheus_can_read_every_expression_of_the_dashboard(tmp_path: Path) -> None:

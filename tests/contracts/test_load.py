@@ -49,6 +49,7 @@ def read_front(
     return store.loader.load(LoadRequest((FrontRequest(front, cursor, count, Instant(due_by)),), ())).fronts[0]
 
 
+@sqlite_only  # the plans are those of the same engine
 @pytest.mark.parametrize("name", READS)
 @pytest.mark.parametrize("analysed", [False, True])
 def test_every_query_of_a_reader_follows_an_index(store: Store, name: str, analysed: bool) -> None:
@@ -68,6 +69,7 @@ def test_every_query_of_a_reader_follows_an_index(store: Store, name: str, analy
     assert [step for step in plan if "TEMP B-TREE" in step] == []
 
 
+@sqlite_only
 @pytest.mark.parametrize("name", OF_MANY_ROWS)
 @pytest.mark.parametrize("analysed", [False, True])
 def test_a_statement_of_many_rows_looks_each_row_up_by_an_index(store: Store, name: str, analysed: bool) -> None:

@@ -1,7 +1,6 @@
 """The srcset attribute, against the cases of WPT."""
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,11 +16,11 @@ _LOST = [case for case in _CASES if "U+0001" in case["note"] and "\x01" not in c
 _WHOLE = [case for case in _CASES if case not in _LOST]
 
 
-@pytest.mark.parametrize("case", _WHOLE, ids=range(len(_WHOLE)))
-def test_the_first_image_of_a_set_is_the_one_a_browser_shows(case: dict[str, Any]) -> None:
-    found = srcset_candidates(case["srcset"])
+def test_the_first_image_of_a_set_is_the_one_a_browser_shows() -> None:
+    found = [(case, srcset_candidates(case["srcset"])) for case in _WHOLE]
 
-    assert (found[0].url if found else "") == case["chosen_at_1x"]
+    assert [case for case, urls in found if (urls[0].url if urls else "") != case["chosen_at_1x"]] == []
+    assert len(_WHOLE) > 200
 
 
 def test_only_six_cases_are_left_out() -> None:

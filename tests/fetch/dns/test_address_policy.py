@@ -27,14 +27,12 @@ OPEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("address", CLOSED)
-def test_addresses_that_are_not_public_are_closed(address: str) -> None:
-    assert not AddressPolicy().may_dial(address)
+def test_addresses_that_are_not_public_are_closed() -> None:
+    assert [address for address in CLOSED if AddressPolicy().may_dial(address)] == []
 
 
-@pytest.mark.parametrize("address", OPEN)
-def test_public_addresses_are_open(address: str) -> None:
-    assert AddressPolicy().may_dial(address)
+def test_public_addresses_are_open() -> None:
+    assert [address for address in OPEN if not AddressPolicy().may_dial(address)] == []
 
 
 @pytest.mark.parametrize(
