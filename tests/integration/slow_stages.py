@@ -180,7 +180,12 @@ async def _brake_once(
     await watcher.until(lambda: watcher.queued >= 2 * MAX_SETTLEMENTS, "enough to be known that queues can fill")
 
     memory = rss_bytes()
+    slowed = brake.slowed if isinstance(brake, Brake) else 0
     brake.pull()
+    if queue is not None and isinstance(brake, Brake):  # it holds a batch that was full before; the next one fills
+        await watcher.until(lambda: brake.slowed > slowed, "the stage to stop")
+        looks = watcher.looks
+        await watcher.until(lambda: watcher.looks > looks, "another look at the queues")
     if queue is not None:
         await watcher.until(lambda: watcher.full[queue] >= 0.8, f"{queue} to fill")
     fetched, passed = watcher.fetched, brake.passed

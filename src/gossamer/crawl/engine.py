@@ -20,7 +20,7 @@ from gossamer.errors import GossamerError
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.frontier.decisions import WaitUntil
 from gossamer.frontier.selector import Load
-from gossamer.model.batch import Committed, RetiredHost
+from gossamer.model.batch import Batch, Committed, RetiredHost
 from gossamer.model.loads import Loaded
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.requeue import REFRESHING
@@ -369,6 +369,10 @@ class Engine(NullObserver):
                 self.observers.host_loaded(host.record, host.robots)
             self._frontier.add_host(host.host_id, host.record, host.classes, loaded.number, now)
         self._frontier.end_load()
+
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        """The batch is handed over, so there is room in the next one: visits need not wait until the commit ends."""
+        self.pump_soon()
 
     def committed(self, committed: Committed) -> None:
         """The engine is the last observer: all others know of the commit before visits are started."""
