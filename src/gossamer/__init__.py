@@ -2,7 +2,7 @@
 
 Read the packages in the order a URL passes through them: `seed`, `filter`, `seen`, `frontier`,
 `fetch`, `dedup`, `extract`, `recrawl`, `store`. The values that travel between them are in `model`;
-`crawl.engine` joins the stages, `crawl.run.assemble` chooses the backends.
+`crawl.engine` joins the stages, `crawl.run.assemble` builds a crawl, `crawl.run.store` chooses the backends.
 
 For use from Python: `Crawl`, `crawl_pages`, `Page`, `Outcome` and `Hook` (docs/EXTENDING.md).
 """

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from gossamer.clock import VirtualClock
-from gossamer.crawl.engine import HIGH_AFTER, NORMAL_AFTER, LoadDetector
+from gossamer.crawl.slots import HIGH_AFTER, NORMAL_AFTER, LoadDetector
 from gossamer.frontier.selector import Load
 from gossamer.model.units import Seconds
 

@@ -65,8 +65,8 @@ separate process, in `tests/service`, where the rules above are not checked arou
 gigabyte, redirect in loops, do not speak HTTP, fail at robots.txt, have expired certificates, refuse connections or
 do not resolve: `tests/integration/test_mixed_crawl.py` checks that the healthy ones are crawled completely and that
 no hostile host ever holds more than one slot. `python -m benchmarks mixed` measures the rate of the healthy hosts
-alone and in this mix (0.96 of it at the time of writing), and that of 50 healthy hosts among 160 silent ones, twice
-as many as there are slots (0.97): late visits give up their slot (ADR 12).
+alone and in this mix (0.96 of it at the time of writing), and that of 50 healthy hosts among 160 silent ones,
+twice the number of slots (0.97): late visits give up their slot (ADR 12).
 """
 _KINDS = {case[:2].lower() for group in GROUPS for case in group.cases}
 

@@ -7,7 +7,7 @@ import pytest
 from gossamer.cli.crawl import files_of
 from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.model.units import Instant
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.observe.report import print_report, report_sections
 from gossamer.observe.snapshot import Snapshot, to_contract
 from tests.observe.snapshots import busy_snapshot
@@ -144,16 +144,16 @@ def test_a_terminal_gets_the_same_words_in_colour(tmp_path: Path, monkeypatch: p
     [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (999_600, "1.00 MB"), (12_345_678, "12.3 MB"), (5e14, "500 TB")],
 )
 def test_sizes_have_three_digits(number: float, shown: str) -> None:
-    assert formatting.size(number) == shown
+    assert formatter.size(number) == shown
 
 
 @pytest.mark.parametrize(
     ("seconds", "shown"), [(0.0, "0:00:00"), (59.9, "0:00:59"), (3661, "1:01:01"), (90_061, "1 d 1:01:01")]
 )
 def test_durations_read_like_a_clock(seconds: float, shown: str) -> None:
-    assert formatting.clock_time(seconds) == shown
+    assert formatter.clock_time(seconds) == shown
 
 
 def test_short_counts_fit_six_characters() -> None:
-    assert max(len(formatting.short_count(10**n - 1)) for n in range(1, 12)) <= 8
-    assert formatting.short_count(1_234_567) == "1.2 M"
+    assert max(len(formatter.short_count(10**n - 1)) for n in range(1, 12)) <= 8
+    assert formatter.short_count(1_234_567) == "1.2 M"

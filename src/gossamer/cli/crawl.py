@@ -17,7 +17,7 @@ from gossamer.crawl.visit.host_overrides import ORDERS
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.model.facts import HostOverrides
 from gossamer.observe.display import choose_display
-from gossamer.observe.formatting import number_of, printable
+from gossamer.observe.formatter import number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.seed.lists import Seed

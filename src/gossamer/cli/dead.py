@@ -11,7 +11,7 @@ from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import HeldPart, hold_crawl, open_crawl
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.reports.all_workers import list_dead
 from gossamer.reports.records import DeadFilter, Json, dead_object
 
@@ -54,8 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         more = ""
         if action == "requeue" and number:
             which = "it" if number == 1 else "them"
-            more = f"; run gossamer crawl --dir {formatting.printable(str(directory))} to visit {which}"
-        print(f"{formatting.number_of(number, 'dead letter')} {done}{more}")
+            more = f"; run gossamer crawl --dir {formatter.printable(str(directory))} to visit {which}"
+        print(f"{formatter.number_of(number, 'dead letter')} {done}{more}")
     return 0
 
 
@@ -77,9 +77,9 @@ def _list(letters: Iterable[Json], as_json: bool) -> int:
 
 def dead_line(letter: Json) -> str:
     """Time of the last failure, reason, number of tries, URL, and details of the reason."""
-    at, reason = str(letter["failed_at"] or "-"), formatting.printable(str(letter["reason"] or "-"))
-    detail = formatting.printable(str(letter["detail"]), 120) if letter["detail"] else ""
-    url = formatting.printable(str(letter["url"]))
+    at, reason = str(letter["failed_at"] or "-"), formatter.printable(str(letter["reason"] or "-"))
+    detail = formatter.printable(str(letter["detail"]), 120) if letter["detail"] else ""
+    url = formatter.printable(str(letter["url"]))
     return f"{at:<24}  {reason:<20}  {letter['tries']:>2} {'try  ' if letter['tries'] == 1 else 'tries'}  {url}" + (
         f"  ({detail})" if detail else ""
     )

@@ -13,7 +13,7 @@ from gossamer.config.load import Config
 from gossamer.config.sections import RetrySection
 from gossamer.crawl.run.directory import holder_of
 from gossamer.errors import DirectoryError, DirectoryInUse, UsageError
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         seeds = read_arguments(served.seeds, canonicaliser_for(config).canonicalise)
         if not config.quiet:
-            size = f"{formatting.number_of(pages, 'URL')} on {formatting.number_of(hosts, 'host')}"
+            size = f"{formatter.number_of(pages, 'URL')} on {formatter.number_of(hosts, 'host')}"
             print(f"crawling a simulated web of {size}", file=sys.stderr)
         code = crawl_and_report(config, seeds)
     if not config.quiet:
@@ -119,7 +119,7 @@ def command_name(program: Path) -> str:
 
 
 def hints(directory: Path) -> str:
-    where = f"--dir {formatting.printable(str(directory))}"
+    where = f"--dir {formatter.printable(str(directory))}"
     me = command_name(Path(sys.argv[0]))
     tries = (
         (f"{me} pages {where} --state stored --limit 10", "stored pages"),

@@ -13,7 +13,7 @@ from gossamer.cli.open_crawl import add_location_options, fingerprints_in, locat
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.opener import OpenCrawl, open_crawl
 from gossamer.errors import UsageError
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export import tables
@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
             number = write_rows(writer_for(form, stream, columns), rows)
     line.clear()
     if not quiet:
-        to = "" if output == "-" else f" to {formatting.printable(output)}"
-        print(f"{formatting.number_of(number, 'row')} exported{to} in {formatting.span(line.seconds)}", file=sys.stderr)
+        to = "" if output == "-" else f" to {formatter.printable(output)}"
+        print(f"{formatter.number_of(number, 'row')} exported{to} in {formatter.span(line.seconds)}", file=sys.stderr)
     return 1 if problems.number else 0
 
 
@@ -116,7 +116,7 @@ class Problems:
         self.number += 1
         if self.number <= 10:
             self._line.clear()
-            print(f"gossamer: left out: {formatting.printable(problem)} (see gossamer verify)", file=sys.stderr)
+            print(f"gossamer: left out: {formatter.printable(problem)} (see gossamer verify)", file=sys.stderr)
 
 
 def form_of(what: str, form: str | None, output: str) -> str:

@@ -14,7 +14,7 @@ from gossamer.crawl.run.opener import open_crawl
 from gossamer.crawl.visit.host_overrides import ORDERS
 from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.reports.all_workers import list_hosts
 from gossamer.reports.explain.verdicts import cuts_of
 from gossamer.reports.queries import host_object
@@ -74,19 +74,19 @@ def host_lines(about: Json) -> list[str]:
     assert isinstance(excluded, dict) and isinstance(cuts, list)
     wait, delay = about["wait"], about["delay"]
     assert isinstance(wait, float | int) and isinstance(delay, float | int)
-    parts = [f"{formatting.printable(str(about['host'])):<32}  {about['state']:<7}  {about['queued']:>8} queued"]
+    parts = [f"{formatter.printable(str(about['host'])):<32}  {about['state']:<7}  {about['queued']:>8} queued"]
     parts.append(f"{about['fetched']:>8} fetched")
-    parts.append(f"delay {formatting.seconds(delay)}" + (" by order" if about["ordered_delay"] is not None else ""))
+    parts.append(f"delay {formatter.seconds(delay)}" + (" by order" if about["ordered_delay"] is not None else ""))
     if about["paused"]:
         parts.append("paused through the service")
     else:
-        parts.append(f"next in {formatting.span(wait)}" if wait > 0 else "next now")
+        parts.append(f"next in {formatter.span(wait)}" if wait > 0 else "next now")
     if about["dropped"]:
         parts.append("dropped through the service")
     if about["trouble"]:
-        parts.append(formatting.printable(str(about["trouble"])))
+        parts.append(formatter.printable(str(about["trouble"])))
     if excluded:
         parts.append("kept out: " + ", ".join(f"{reason} {n}" for reason, n in excluded.items()))
     lines = ["  ".join(parts)]
-    lines += [f"    {cut['reason']}  {formatting.printable(str(cut['shape']))}: {cut['figures']}" for cut in cuts]
+    lines += [f"    {cut['reason']}  {formatter.printable(str(cut['shape']))}: {cut['figures']}" for cut in cuts]
     return lines

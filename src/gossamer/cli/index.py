@@ -10,7 +10,7 @@ from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.directory import INDEX
 from gossamer.crawl.run.opener import open_crawl
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.cdxj import SortedLines, index_lines
 from gossamer.reports.export.formats import open_output
@@ -63,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     if given.flag(arguments, "json"):
         print(json.dumps({"records": number, "files": len(committed), "output": output}), file=sys.stderr)
     elif not quiet:
-        of = formatting.number_of(len(committed), "file")
+        of = formatter.number_of(len(committed), "file")
         print(
-            f"{formatting.number_of(number, 'record')} of {of} indexed in {formatting.printable(output)}",
+            f"{formatter.number_of(number, 'record')} of {of} indexed in {formatter.printable(output)}",
             file=sys.stderr,
         )
     return 0

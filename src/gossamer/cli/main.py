@@ -14,7 +14,7 @@ from typing import Protocol, cast
 from gossamer.cli import COMMANDS
 from gossamer.cli.argparse_types import Parser
 from gossamer.errors import GossamerError, UsageError
-from gossamer.observe.formatting import printable
+from gossamer.observe.formatter import printable
 from gossamer.version import __version__
 
 FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130

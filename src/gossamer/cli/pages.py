@@ -8,7 +8,7 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.crawl.run.opener import open_crawl
 from gossamer.model.states import UrlState
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.reports.all_workers import list_pages
 from gossamer.reports.records import Json, PageFilter, page_object
 
@@ -49,5 +49,5 @@ def page_line(page: Json) -> str:
     at = str(page["fetched_at"] or "-")
     size = "-" if page["size"] is None else str(page["size"])
     status = str(page["status"] or page["state"])
-    url = formatting.printable(str(page["url"]))
+    url = formatter.printable(str(page["url"]))
     return f"{at:<24}  {page['priority']:>7.4f}  {page['depth']:>3}  {size:>9}  {status:<8}  {url}"

@@ -13,7 +13,7 @@ from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
 from gossamer.crawl.run.opener import MEMORY
 from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.observe.formatting import printable
+from gossamer.observe.formatter import printable
 from gossamer.seed.lists import Seed, read_arguments
 
 USAGE = "[URL...] [--dir DIR] [--host ADDRESS] [--port N] [options]"

@@ -15,8 +15,8 @@ from gossamer.crawl.run.opener import open_crawl
 from gossamer.crawl.visit.host_overrides import ORDERS, is_paused
 from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey, Instant
-from gossamer.observe import formatting
-from gossamer.observe.formatting import Section, plain_report
+from gossamer.observe import formatter
+from gossamer.observe.formatter import Section, plain_report
 from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates, freshness_object, merge_freshness
 from gossamer.observe.snapshot import Snapshot, crawl_state, read_status_file
 from gossamer.observe.wait_reasons import Waits, merge_waits, or_more, waiting_for
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
             "dir": str(directory),
             "running": holder is not None,
             "state": state,
-            "next_due": formatting.timestamp(next_due(waits, now)),
+            "next_due": formatter.timestamp(next_due(waits, now)),
         }
         told = {
             "waits": waits_object(waits, holder is not None, now),
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({**found, **about, **told}))
         return 0
     by_whom = f" (process {holder})" if holder else ""
-    title = f"Crawl in {formatting.printable(str(directory))}: {state}{by_whom}"
+    title = f"Crawl in {formatter.printable(str(directory))}: {state}{by_whom}"
     waited = for_what(waits, holder is not None, now)
     sections = [
         Section(title, tuple(total_rows(found, live))),
@@ -159,7 +159,7 @@ def waits_object(waits: Waits, running: bool, now: Instant) -> Json:
     found: Json = {"for": for_what(waits, running, now)}
     for field in dataclasses.fields(waits):
         value = getattr(waits, field.name)
-        found[field.name] = formatting.timestamp(value) if field.name.startswith("next_") else value
+        found[field.name] = formatter.timestamp(value) if field.name.startswith("next_") else value
     return found
 
 
@@ -172,14 +172,14 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
     def first(what: str, when: Instant | None) -> str:
         if when is None:
             return ""
-        ahead = f" (in {formatting.span(when - now)})" if when > now else ""
-        return f"{what} {formatting.timestamp(when)}{ahead}"
+        ahead = f" (in {formatter.span(when - now)})" if when > now else ""
+        return f"{what} {formatter.timestamp(when)}{ahead}"
 
     def known(count: int | None, counted_to: int | None = None) -> str:
         return "unknown" if count is None else or_more(count, counted_to)
 
     urls, hosts = waits.urls_counted_to, waits.hosts_counted_to
-    unread = f"{formatting.number_of(waits.unread, 'document')} to be processed" if waits.unread else ""
+    unread = f"{formatter.number_of(waits.unread, 'document')} to be processed" if waits.unread else ""
     ready = f"hosts ready: {or_more(waits.ready_hosts, hosts)}"
     return (
         ("in flight", known(waits.in_flight), unread),
@@ -214,14 +214,14 @@ def orders_rows(orders: HostOverrides, paused: bool) -> tuple[tuple[str, str, st
     def named(hosts: Iterable[HostKey]) -> str:
         first = sorted(hosts)
         more = " …" if len(first) > _MOST_NAMED else ""
-        return ", ".join(formatting.printable(host) + after(host) for host in first[:_MOST_NAMED]) + more
+        return ", ".join(formatter.printable(host) + after(host) for host in first[:_MOST_NAMED]) + more
 
     def after(host: HostKey) -> str:
-        return f" ({formatting.seconds(orders.delays[host])})" if host in orders.delays else ""
+        return f" ({formatter.seconds(orders.delays[host])})" if host in orders.delays else ""
 
     kinds = (("paused hosts", orders.paused), ("dropped hosts", orders.dropped), ("slowed hosts", orders.delays))
     crawl = (("the crawl", "paused", "the service starts no visits until it is resumed"),) if paused else ()
-    return crawl + tuple((kind, formatting.count(len(hosts)), named(hosts)) for kind, hosts in kinds if hosts)
+    return crawl + tuple((kind, formatter.count(len(hosts)), named(hosts)) for kind, hosts in kinds if hosts)
 
 
 # --- visiting again ----------------------------------------------------------------------------------------
@@ -238,25 +238,25 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
     if figures.fresh is None or figures.price is None:
         return ()
     dear = (
-        f"; higher for {formatting.number_of(figures.dear_hosts, 'host')} with too few allowed visits"
+        f"; higher for {formatter.number_of(figures.dear_hosts, 'host')} with too few allowed visits"
         if figures.dear_hosts
         else ""
     )
     price = f"at a price of {figures.price:.4g}{dear}"
     rows = (
         ("freshness", f"{100 * figures.fresh:.1f} %", "of the pages, estimated"),
-        ("scheduled", formatting.count(figures.scheduled), f"{format_budget(figures)}, {price}"),
-        ("visits", formatting.count(_number(found["fetched"])), format_rates(figures)),
+        ("scheduled", formatter.count(figures.scheduled), f"{format_budget(figures)}, {price}"),
+        ("visits", formatter.count(_number(found["fetched"])), format_rates(figures)),
         (
             "overdue",
             or_more(figures.overdue, MOST_OVERDUE),
-            f"{formatting.count(figures.waiting)} queued",
+            f"{formatter.count(figures.waiting)} queued",
         ),
-        ("visited again", formatting.count(_number(found["refreshed"])), ""),
-        ("not modified", formatting.count(_number(found["not_modified"])), "304 responses"),
-        ("unchanged", formatting.count(_number(found["unchanged"])), ""),
-        ("changed", formatting.count(_number(found["changed"])), ""),
-        ("reported", formatting.count(_number(found["reported"])), "changes reported by sitemaps and feeds"),
+        ("visited again", formatter.count(_number(found["refreshed"])), ""),
+        ("not modified", formatter.count(_number(found["not_modified"])), "304 responses"),
+        ("unchanged", formatter.count(_number(found["unchanged"])), ""),
+        ("changed", formatter.count(_number(found["changed"])), ""),
+        ("reported", formatter.count(_number(found["reported"])), "changes reported by sitemaps and feeds"),
     )
     return rows if found["refreshed"] else rows[:4]
 
@@ -270,30 +270,30 @@ def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]
     rows = [
         (
             "pages stored",
-            formatting.count(_number(found["pages"])),
-            f"{formatting.size(_number(found['warc_bytes']))} of WARC files",
+            formatter.count(_number(found["pages"])),
+            f"{formatter.size(_number(found['warc_bytes']))} of WARC files",
         ),
-        ("responses", formatting.count(_number(found["fetched"])), formatting.size(_number(found["bytes"]))),
+        ("responses", formatter.count(_number(found["fetched"])), formatter.size(_number(found["bytes"]))),
         (
             "URLs discovered",
-            formatting.count(_number(found["discovered"])),
-            f"from {formatting.number_of(_number(found['seeds']), 'seed')}",
+            formatter.count(_number(found["discovered"])),
+            f"from {formatter.number_of(_number(found['seeds']), 'seed')}",
         ),
         (
             "from sitemaps",
-            formatting.count(_number(found["sitemap_urls"])),
-            f"in {formatting.number_of(_number(found['sitemaps']), 'sitemap')}",
+            formatter.count(_number(found["sitemap_urls"])),
+            f"in {formatter.number_of(_number(found['sitemaps']), 'sitemap')}",
         ),
         (
             "hosts",
-            formatting.count(_number(found["hosts"])),
-            f"in {formatting.number_of(_number(found['domains']), 'domain')}",
+            formatter.count(_number(found["hosts"])),
+            f"in {formatter.number_of(_number(found['domains']), 'domain')}",
         ),
-        ("queued", formatting.count(states["queued"]), left),
+        ("queued", formatter.count(states["queued"]), left),
     ]
     if live is not None:
         shares = " / ".join(f"{share:.0f}" for share in live.selector_shares)
-        rows.append(("load", live.load, formatting.printable(f"{live.load_reason}; turns by class: {shares} %")))
+        rows.append(("load", live.load, formatter.printable(f"{live.load_reason}; turns by class: {shares} %")))
     return rows
 
 
@@ -307,7 +307,7 @@ def option_rows(options: Mapping[str, object]) -> tuple[tuple[str, str, str], ..
             rows += [(f"{key}.{name}", own) for name, own in value.items() if own != _of(before, name)]
         elif value != usual.get(key):
             rows.append((key, value))
-    return tuple((name, formatting.printable(_shown(value), 60), "") for name, value in rows)
+    return tuple((name, formatter.printable(_shown(value), 60), "") for name, value in rows)
 
 
 def _of(section: object, name: str) -> object:
@@ -330,9 +330,7 @@ def outcome_sections(found: Json) -> list[Section]:
 
 
 def _rows(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
-    return tuple(
-        (formatting.printable(name, 40), formatting.count(n), "") for name, n in formatting.largest(counts, 20)
-    )
+    return tuple((formatter.printable(name, 40), formatter.count(n), "") for name, n in formatter.largest(counts, 20))
 
 
 def _counts(value: object) -> dict[str, int]:

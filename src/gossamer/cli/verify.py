@@ -12,7 +12,7 @@ from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.directory import holder_of
 from gossamer.crawl.run.opener import CrawlLocation, HeldPart, hold_crawl, open_crawl
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.ports import Archive, AuditReader
 from gossamer.reports.verify.files import FileChecker
@@ -112,22 +112,22 @@ def examine(audit: AuditReader, archive: Archive, config: Config, line: Progress
 def report(findings: Findings, queued: int | None, seconds: float) -> list[str]:
     """For people: what was checked, then each kind of problem with examples and its repair."""
     looked = (
-        f"{formatting.number_of(findings.urls, 'URL')}, {formatting.number_of(findings.captures, 'capture')} in "
-        f"{formatting.number_of(findings.records, 'record')} of {formatting.number_of(findings.files, 'WARC file')} "
-        f"({formatting.size(findings.bytes)}) in {formatting.span(seconds)}"
+        f"{formatter.number_of(findings.urls, 'URL')}, {formatter.number_of(findings.captures, 'capture')} in "
+        f"{formatter.number_of(findings.records, 'record')} of {formatter.number_of(findings.files, 'WARC file')} "
+        f"({formatter.size(findings.bytes)}) in {formatter.span(seconds)}"
     )
     lines = [f"{'no problems' if findings.sound else 'problems found'}: {looked}"]
     if findings.set_aside:
-        lines.append(f"  {formatting.number_of(findings.set_aside, 'record')} set aside by an earlier repair")
+        lines.append(f"  {formatter.number_of(findings.set_aside, 'record')} set aside by an earlier repair")
     for kind, number in findings.counts.most_common():
-        lines.append(f"{kind.word} ({formatting.count(number)}): {kind.meaning}")
-        lines += [f"    {formatting.printable(what)}" for what in findings.examples(kind)]
+        lines.append(f"{kind.word} ({formatter.count(number)}): {kind.meaning}")
+        lines += [f"    {formatter.printable(what)}" for what in findings.examples(kind)]
         if number > len(findings.examples(kind)):
-            lines.append(f"    and {formatting.count(number - len(findings.examples(kind)))} more")
+            lines.append(f"    and {formatter.count(number - len(findings.examples(kind)))} more")
         done = "repaired" if queued is not None else "with --repair"
         lines.append(f"  {done}: {kind.repair}" if kind.repair else "  cannot be repaired: restore a copy")
     if queued:
-        lines.append(f"{formatting.number_of(queued, 'URL')} queued again: run gossamer crawl to fetch them")
+        lines.append(f"{formatter.number_of(queued, 'URL')} queued again: run gossamer crawl to fetch them")
     return lines
 
 

@@ -1,7 +1,7 @@
 """Learns from fetched documents which parameters of a host do not change the document.
 
 Two URLs that differ only in the value of one parameter are a *pair*. If both have the same document, byte for byte, the
-pair is evidence for ignoring the parameter; if not, it is a counter-example, and the parameter is kept for good. A
+pair is evidence for ignoring the parameter; if not, it is a counter-example, and the parameter is kept permanently. A
 parameter is ignored after `pairs` such pairs without a counter-example, over `contents` different documents: a host
 that answers every unknown `id` with the same error page has many pairs but only one document.
 

@@ -8,7 +8,7 @@ are made from it:
 * `display`, `terminal_view`: a live view on a terminal, a line every few seconds on a pipe or in a file;
 * `report`: what is printed at the end of a crawl;
 * `wait_reasons`, `freshness`: what a crawl is waiting for and how fresh its copies are, for all of the above;
-* `formatting`: numbers, durations and untrusted text in readable form;
+* `formatter`: numbers, durations and untrusted text in readable form;
 * `log`: the event log, one JSON object per line;
 * `audit`: counts politeness violations, independently of the frontier.
 

@@ -12,7 +12,7 @@ from rich.console import Console, Group
 from rich.live import Live
 
 from gossamer.clock import Clock
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.observe.snapshot import Rates, Snapshot
 from gossamer.observe.terminal_view import Shares, draw
 
@@ -149,30 +149,30 @@ class NoDisplay:
 
 def plain_line(snapshot: Snapshot, rates: Rates) -> str:
     parts = [
-        formatting.clock_time(snapshot.elapsed),
-        formatting.number_of(snapshot.pages, "page"),
-        f"{formatting.rate(rates.pages_now)}/s (mean {formatting.rate(rates.pages_mean)})",
-        f"queued {formatting.count(snapshot.queued)}",
-        f"in flight {formatting.count(snapshot.in_flight)}",
-        f"hosts {formatting.count(snapshot.hosts_known)}",
-        formatting.size(snapshot.bytes),
+        formatter.clock_time(snapshot.elapsed),
+        formatter.number_of(snapshot.pages, "page"),
+        f"{formatter.rate(rates.pages_now)}/s (mean {formatter.rate(rates.pages_mean)})",
+        f"queued {formatter.count(snapshot.queued)}",
+        f"in flight {formatter.count(snapshot.in_flight)}",
+        f"hosts {formatter.count(snapshot.hosts_known)}",
+        formatter.size(snapshot.bytes),
     ]
     if snapshot.refreshed:
         fresh = snapshot.freshness.fresh
         known = "" if fresh is None else f" ({100 * fresh:.0f} % fresh)"
-        parts.append(f"recrawled {formatting.count(snapshot.refreshed)}{known}")
+        parts.append(f"recrawled {formatter.count(snapshot.refreshed)}{known}")
     if errors := sum(snapshot.errors.values()):
-        parts.append(f"errors {formatting.count(errors)}")
+        parts.append(f"errors {formatter.count(errors)}")
     if snapshot.dead:
-        parts.append(f"dead {formatting.count(snapshot.dead)}")
+        parts.append(f"dead {formatter.count(snapshot.dead)}")
     if snapshot.politeness_violations:
-        parts.append(f"POLITENESS VIOLATIONS {formatting.count(snapshot.politeness_violations)}")
+        parts.append(f"POLITENESS VIOLATIONS {formatter.count(snapshot.politeness_violations)}")
     if snapshot.load == "high":
         parts.append("high load")
     if snapshot.stopping:
         parts.append("stopping")
     if snapshot.waiting_for:
-        parts.append(f"waiting for {formatting.printable(snapshot.waiting_for)}")
+        parts.append(f"waiting for {formatter.printable(snapshot.waiting_for)}")
     return "  ".join(parts)
 
 
@@ -210,7 +210,7 @@ class ProgressLine:
             return
         self._next = self._clock.monotonic() + INTERVAL
         part = f"{min(done / total, 1.0):4.0%}" if total else ""
-        self._stream.write(f"\r\x1b[K{self._what} {part} {formatting.span(self.seconds)} {more}".rstrip())
+        self._stream.write(f"\r\x1b[K{self._what} {part} {formatter.span(self.seconds)} {more}".rstrip())
         self._stream.flush()
         self._written = True
 

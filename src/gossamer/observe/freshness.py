@@ -4,7 +4,7 @@ the metrics."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,4 +96,4 @@ def format_rates(metrics: FreshnessMetrics) -> str:
 
 
 def _rate(a_day: float) -> str:
-    return formatting.count(round(a_day)) if a_day >= 10 else f"{a_day:.2g}"
+    return formatter.count(round(a_day)) if a_day >= 10 else f"{a_day:.2g}"

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from gossamer.clock import Clock, SteadyClock
 from gossamer.model.queue_depth import QueueDepth
-from gossamer.observe.formatting import timestamp
+from gossamer.observe.formatter import timestamp
 
 HIDDEN = "***"
 

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.observe.display import Terminal
-from gossamer.observe.formatting import Section, is_text, plain_report
+from gossamer.observe.formatter import Section, is_text, plain_report
 from gossamer.observe.snapshot import Snapshot
 
 _REASONS_SHOWN = 12
@@ -59,9 +59,9 @@ def report_sections(
 def _headline(snapshot: Snapshot, max_pages: int | None) -> str:
     if snapshot.finished:
         return "Finished: nothing left to do"
-    queued = f"{formatting.number_of(snapshot.queued, 'URL')} queued"
+    queued = f"{formatter.number_of(snapshot.queued, 'URL')} queued"
     if max_pages is not None and snapshot.pages >= max_pages:
-        return f"Stopped: page limit ({formatting.count(max_pages)}) reached; {queued}"
+        return f"Stopped: page limit ({formatter.count(max_pages)}) reached; {queued}"
     return f"Stopped: interrupted; {queued}" if snapshot.stopping else f"Stopped: {queued}"
 
 
@@ -69,76 +69,75 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     elapsed = snapshot.elapsed
     per_second = snapshot.run_pages / elapsed if elapsed > 0 else 0.0
     per_cpu = snapshot.run_pages / snapshot.cpu_seconds if snapshot.cpu_seconds > 0 else 0.0
-    this_run = f"{formatting.count(snapshot.run_pages)} in this run, " if snapshot.run_pages != snapshot.pages else ""
+    this_run = f"{formatter.count(snapshot.run_pages)} in this run, " if snapshot.run_pages != snapshot.pages else ""
     rows = [
-        ("pages stored", formatting.count(snapshot.pages), f"{this_run}{formatting.rate(per_second)}/s"),
-        ("responses", formatting.count(snapshot.fetched), _responses(snapshot)),
+        ("pages stored", formatter.count(snapshot.pages), f"{this_run}{formatter.rate(per_second)}/s"),
+        ("responses", formatter.count(snapshot.fetched), _responses(snapshot)),
         (
             "URLs discovered",
-            formatting.count(snapshot.discovered),
-            f"on {formatting.number_of(snapshot.hosts_known, 'host')}",
+            formatter.count(snapshot.discovered),
+            f"on {formatter.number_of(snapshot.hosts_known, 'host')}",
         ),
         (
             "from sitemaps",
-            formatting.count(snapshot.sitemap_urls),
-            f"in {formatting.number_of(snapshot.sitemaps, 'sitemap')}",
+            formatter.count(snapshot.sitemap_urls),
+            f"in {formatter.number_of(snapshot.sitemaps, 'sitemap')}",
         ),
-        ("queued", formatting.count(snapshot.queued), ""),
-        ("duplicates", formatting.count(snapshot.duplicates), "same document at another URL"),
-        ("near-duplicates", formatting.count(snapshot.near_duplicates), ""),
-        ("recrawled", formatting.count(snapshot.refreshed), _recrawled(snapshot)),
-        ("redirects", formatting.count(snapshot.redirects), ""),
+        ("queued", formatter.count(snapshot.queued), ""),
+        ("duplicates", formatter.count(snapshot.duplicates), "same document at another URL"),
+        ("near-duplicates", formatter.count(snapshot.near_duplicates), ""),
+        ("recrawled", formatter.count(snapshot.refreshed), _recrawled(snapshot)),
+        ("redirects", formatter.count(snapshot.redirects), ""),
         (
             "missing",
-            formatting.count(snapshot.missing),
-            f"plus {formatting.count(snapshot.gone)} gone permanently" if snapshot.gone else "",
+            formatter.count(snapshot.missing),
+            f"plus {formatter.count(snapshot.gone)} gone permanently" if snapshot.gone else "",
         ),
-        ("dead letters", formatting.count(snapshot.dead), "retries exhausted"),
+        ("dead letters", formatter.count(snapshot.dead), "retries exhausted"),
     ]
     required = {"pages stored", "responses", "URLs discovered"}
     rows = [row for row in rows if row[1] != "0" or row[0] in required]
-    cpu = f"{formatting.rate(per_cpu)} pages per CPU second" if snapshot.run_pages else ""
+    cpu = f"{formatter.rate(per_cpu)} pages per CPU second" if snapshot.run_pages else ""
     return [
         *rows,
-        ("elapsed", formatting.clock_time(elapsed), f"{snapshot.cpu_seconds:.1f} s of CPU time, {cpu}".rstrip(", ")),
-        ("peak memory", formatting.size(snapshot.max_rss_bytes), ""),
+        ("elapsed", formatter.clock_time(elapsed), f"{snapshot.cpu_seconds:.1f} s of CPU time, {cpu}".rstrip(", ")),
+        ("peak memory", formatter.size(snapshot.max_rss_bytes), ""),
     ]
 
 
 def _responses(snapshot: Snapshot) -> str:
-    violations = formatting.number_of(snapshot.politeness_violations, "politeness violation")
-    return f"{formatting.size(snapshot.bytes)}, {violations}"
+    violations = formatter.number_of(snapshot.politeness_violations, "politeness violation")
+    return f"{formatter.size(snapshot.bytes)}, {violations}"
 
 
 def _recrawled(snapshot: Snapshot) -> str:
-    unchanged = formatting.count(snapshot.not_modified + snapshot.unchanged)
-    changes = f"{formatting.count(snapshot.changed)} changed, {unchanged} unchanged"
+    unchanged = formatter.count(snapshot.not_modified + snapshot.unchanged)
+    changes = f"{formatter.count(snapshot.changed)} changed, {unchanged} unchanged"
     if snapshot.not_modified:
-        changes += f" ({formatting.count(snapshot.not_modified)} answered 304)"
+        changes += f" ({formatter.count(snapshot.not_modified)} answered 304)"
     fresh = snapshot.freshness.fresh
     return changes if fresh is None else f"{changes}; estimated freshness {100 * fresh:.0f} %"
 
 
 def _reasons(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
     return tuple(
-        (formatting.printable(name, 40), formatting.count(n), "")
-        for name, n in formatting.largest(counts, _REASONS_SHOWN)
+        (formatter.printable(name, 40), formatter.count(n), "") for name, n in formatter.largest(counts, _REASONS_SHOWN)
     )
 
 
 def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     """Only if there were violations."""
     violations = snapshot.politeness_violations
-    return [("violations", formatting.count(violations), "a bug: please report it")] if violations else []
+    return [("violations", formatter.count(violations), "a bug: please report it")] if violations else []
 
 
 def _files(files: CrawlFiles) -> list[tuple[str, str, str]]:
-    size = f"{formatting.number_of(files.archive_files, 'file')}, {formatting.size(files.archive_bytes)}"
+    size = f"{formatter.number_of(files.archive_files, 'file')}, {formatter.size(files.archive_bytes)}"
     total = f"{size} in total" if len(files.archives) > 1 else size
     rows = [("documents", folder, "" if number else total) for number, folder in enumerate(files.archives)]
     rows += [("database", path, "") for path in files.databases if path.exists()]
     rows += [("log", files.log, "")] if files.log.exists() else []
-    return [(label, formatting.printable(str(path)), remark) for label, path, remark in rows]
+    return [(label, formatter.printable(str(path)), remark) for label, path, remark in rows]
 
 
 def _next(snapshot: Snapshot, directory: Path) -> list[tuple[str, str, str]]:
@@ -153,7 +152,7 @@ def _next(snapshot: Snapshot, directory: Path) -> list[tuple[str, str, str]]:
 
 
 def _dir_option(directory: Path) -> str:
-    return "" if directory == Path("crawl") else f" --dir {formatting.printable(str(directory))}"
+    return "" if directory == Path("crawl") else f" --dir {formatter.printable(str(directory))}"
 
 
 def _print_tables(console: Console, sections: Sequence[Section], snapshot: Snapshot) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.observe.freshness import format_budget, format_rates
 from gossamer.observe.snapshot import Rates, Snapshot, sparkline
 
@@ -100,7 +100,7 @@ def _line(width: int, *cells: Cell) -> Text:
 
 def _row(width: int, label: str, value: str, style: str = "", note: str = "") -> Text:
     """Label on the left, value right-aligned in the middle, note after it."""
-    name = formatting.printable(label, max(width - 12, 8)) if not note else label
+    name = formatter.printable(label, max(width - 12, 8)) if not note else label
     room = max(min(24, width - 1) - len(name), len(value) + 1)
     return _line(width, (name, _LABEL), (value.rjust(room), style), (f"  {note}" if note else "", _LABEL))
 
@@ -118,26 +118,26 @@ def _head(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:
     elif snapshot.finished:
         state, style = "finished", _GOOD
     elif snapshot.waiting_for and rates.pages_now < 1.0:  # a faster crawl would flicker between the two states
-        state, style = "waiting for " + formatting.printable(snapshot.waiting_for), _WARN
+        state, style = "waiting for " + formatter.printable(snapshot.waiting_for), _WARN
     else:
         state, style = "crawling", _GOOD
-    elapsed = formatting.clock_time(snapshot.elapsed)
-    state = formatting.printable(state, width - len(elapsed) - 12)
+    elapsed = formatter.clock_time(snapshot.elapsed)
+    state = formatter.printable(state, width - len(elapsed) - 12)
     gap = " " * max(width - len("gossamer  ") - len(state) - len(elapsed), 1)
     return [_line(width, ("gossamer", "bold"), ("  ", ""), (state, style), (gap, ""), (elapsed, "bold")), Text()]
 
 
 def _speed(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:
-    pages = formatting.count(snapshot.pages)
-    now, mean = formatting.rate(rates.pages_now), formatting.rate(rates.pages_mean)
-    total, speed = formatting.size(snapshot.bytes), formatting.size(rates.bytes_now)
+    pages = formatter.count(snapshot.pages)
+    now, mean = formatter.rate(rates.pages_now), formatter.rate(rates.pages_mean)
+    total, speed = formatter.size(snapshot.bytes), formatter.size(rates.bytes_now)
     first: list[Cell] = [("pages", _LABEL), (pages.rjust(14), "bold"), (now.rjust(10), "bold"), ("/s now", _LABEL)]
     first += [(mean.rjust(9), ""), ("/s mean", _LABEL)]
     left = width - sum(len(text) for text, _ in first) - 3
     if left >= 8:
         first.append(("   " + sparkline(rates.history(), min(left, 60)), "cyan"))
     second: list[Cell] = [("bytes", _LABEL), (total.rjust(14), ""), (speed.rjust(10), ""), ("/s now", _LABEL)]
-    second += [(formatting.size(rates.bytes_mean).rjust(9), ""), ("/s mean", _LABEL)]
+    second += [(formatter.size(rates.bytes_mean).rjust(9), ""), ("/s mean", _LABEL)]
     return [_line(width, *first), _line(width, *second)]
 
 
@@ -146,7 +146,7 @@ def _queue(snapshot: Snapshot, shares: Shares, width: int) -> list[Text]:
     targets = shares.percent(snapshot.load)
     if snapshot.urls_by_front and len(snapshot.urls_by_front) != len(targets):
         targets = ()  # the ordering has other classes than the shares are configured for
-    number = formatting.short_count if snapshot.load == "high" else formatting.count
+    number = formatter.short_count if snapshot.load == "high" else formatter.count
     known = f"{number(snapshot.queued)} of {number(snapshot.discovered)} known"
     lines = [_title(width, "Queue", known)]
     if snapshot.load == "high":
@@ -159,7 +159,7 @@ def _queue(snapshot: Snapshot, shares: Shares, width: int) -> list[Text]:
             _line(
                 width,
                 (f"{name:<8}", _LABEL),
-                (formatting.short_count(in_memory).rjust(7), ""),
+                (formatter.short_count(in_memory).rjust(7), ""),
                 (" loaded", _LABEL),
                 (observed.rjust(6), ""),
                 (target, _LABEL),
@@ -169,50 +169,50 @@ def _queue(snapshot: Snapshot, shares: Shares, width: int) -> list[Text]:
 
 
 def _hosts(snapshot: Snapshot, width: int) -> list[Text]:
-    known = f"{formatting.count(snapshot.hosts_known)} known, {formatting.count(snapshot.hosts_in_memory)} loaded"
+    known = f"{formatter.count(snapshot.hosts_known)} known, {formatter.count(snapshot.hosts_in_memory)} loaded"
     return [
         _title(width, "Hosts", known),
-        _row(width, "in flight", formatting.count(snapshot.in_flight), "bold"),
-        _row(width, "ready", formatting.count(snapshot.hosts_ready)),
-        _row(width, "waiting", formatting.count(snapshot.hosts_waiting), note=_parked(snapshot)),
+        _row(width, "in flight", formatter.count(snapshot.in_flight), "bold"),
+        _row(width, "ready", formatter.count(snapshot.hosts_ready)),
+        _row(width, "waiting", formatter.count(snapshot.hosts_waiting), note=_parked(snapshot)),
     ]
 
 
 def _parked(snapshot: Snapshot) -> str:
-    return f"{formatting.count(snapshot.hosts_parked)} parked"
+    return f"{formatter.count(snapshot.hosts_parked)} parked"
 
 
 def _responses(snapshot: Snapshot, width: int) -> list[Text]:
     styles = {"2": _GOOD, "3": "", "4": _WARN, "5": _BAD}
     names = sorted(set(snapshot.statuses) | {"2xx", "3xx", "4xx", "5xx"})
-    lines = [_title(width, "Responses", f"{formatting.count(snapshot.fetched)} received")]
+    lines = [_title(width, "Responses", f"{formatter.count(snapshot.fetched)} received")]
     for name in [n for n in names if n[:1] in styles]:
         number = snapshot.statuses.get(name, 0)
-        lines.append(_row(width, name, formatting.count(number), styles[name[:1]] if number else _LABEL))
+        lines.append(_row(width, name, formatter.count(number), styles[name[:1]] if number else _LABEL))
     return lines
 
 
 def _outcomes(snapshot: Snapshot, width: int) -> list[Text]:
     excluded = sum(snapshot.excluded.values())
-    duplicates = f"{formatting.count(snapshot.near_duplicates)} near" if snapshot.near_duplicates else ""
-    missing = f"{formatting.count(snapshot.gone)} gone" if snapshot.gone else ""
+    duplicates = f"{formatter.count(snapshot.near_duplicates)} near" if snapshot.near_duplicates else ""
+    missing = f"{formatter.count(snapshot.gone)} gone" if snapshot.gone else ""
     return [
-        _title(width, "Outcomes", formatting.number_of(snapshot.redirects, "redirect")),
-        _row(width, "duplicates", formatting.count(snapshot.duplicates), note=duplicates),
-        _row(width, "missing", formatting.count(snapshot.missing), note=missing),
-        _row(width, "excluded", formatting.count(excluded)),
-        _row(width, "dead letters", formatting.count(snapshot.dead), _WARN if snapshot.dead else ""),
+        _title(width, "Outcomes", formatter.number_of(snapshot.redirects, "redirect")),
+        _row(width, "duplicates", formatter.count(snapshot.duplicates), note=duplicates),
+        _row(width, "missing", formatter.count(snapshot.missing), note=missing),
+        _row(width, "excluded", formatter.count(excluded)),
+        _row(width, "dead letters", formatter.count(snapshot.dead), _WARN if snapshot.dead else ""),
     ]
 
 
 def _recrawl(snapshot: Snapshot, width: int) -> list[Text]:
     """Results of visits to URLs that were visited before."""
-    reported = f"{formatting.count(snapshot.reported)} reported" if snapshot.reported else ""
+    reported = f"{formatter.count(snapshot.reported)} reported" if snapshot.reported else ""
     return [
-        _title(width, "Recrawled", formatting.count(snapshot.refreshed)),
-        _row(width, "changed", formatting.count(snapshot.changed), _GOOD, note=reported),
-        _row(width, "unchanged", formatting.count(snapshot.unchanged)),
-        _row(width, "not modified", formatting.count(snapshot.not_modified)),
+        _title(width, "Recrawled", formatter.count(snapshot.refreshed)),
+        _row(width, "changed", formatter.count(snapshot.changed), _GOOD, note=reported),
+        _row(width, "unchanged", formatter.count(snapshot.unchanged)),
+        _row(width, "not modified", formatter.count(snapshot.not_modified)),
     ]
 
 
@@ -228,9 +228,9 @@ def _freshness(snapshot: Snapshot, width: int) -> list[Text]:
         _row(
             width,
             "due",
-            formatting.count(due),
+            formatter.count(due),
             _WARN if metrics.overdue else "",
-            f"{formatting.count(metrics.waiting)} queued",
+            f"{formatter.count(metrics.waiting)} queued",
         ),
         _line(width, (format_rates(metrics), _LABEL)),
     ]
@@ -240,8 +240,8 @@ def _errors(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
     if rows < 1:
         return []
     total = sum(snapshot.errors.values())
-    lines = [_title(width, "Errors", formatting.count(total) if total else "none")]
-    lines += [_row(width, name, formatting.count(n), _WARN) for name, n in formatting.largest(snapshot.errors, rows)]
+    lines = [_title(width, "Errors", formatter.count(total) if total else "none")]
+    lines += [_row(width, name, formatter.count(n), _WARN) for name, n in formatter.largest(snapshot.errors, rows)]
     return lines
 
 
@@ -249,10 +249,10 @@ def _slowest(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
     if rows < 1:
         return []
     lines = [_title(width, "Slowest hosts")]
-    names = [formatting.printable(host, width - 9) for host, _ in snapshot.slowest[:rows]]
+    names = [formatter.printable(host, width - 9) for host, _ in snapshot.slowest[:rows]]
     column = max((len(name) for name in names), default=0)
     for name, (_, took) in zip(names, snapshot.slowest, strict=False):
-        lines.append(_line(width, (name.ljust(max(column, 15)), _LABEL), (formatting.seconds(took).rjust(9), "")))
+        lines.append(_line(width, (name.ljust(max(column, 15)), _LABEL), (formatter.seconds(took).rjust(9), "")))
     return lines
 
 
@@ -265,21 +265,21 @@ def _foot(snapshot: Snapshot, width: int) -> list[Text]:
         ("store ", _LABEL),
         (f"{100 * full:.0f} %", _WARN if full >= 0.8 else ""),
         (" full, ", _LABEL),
-        (formatting.count(snapshot.commits), ""),
+        (formatter.count(snapshot.commits), ""),
         (" commit, " if snapshot.commits == 1 else " commits, ", _LABEL),
-        (formatting.seconds(each), ""),
+        (formatter.seconds(each), ""),
         (" each, ", _LABEL),
-        (formatting.count(snapshot.documents_waiting), ""),
+        (formatter.count(snapshot.documents_waiting), ""),
         (" unprocessed", _LABEL),
     ]
     machine: list[Cell] = [
         ("cpu ", _LABEL),
         (f"{busy:.0f} %", ""),
         (", peak memory ", _LABEL),
-        (formatting.size(snapshot.max_rss_bytes), ""),
+        (formatter.size(snapshot.max_rss_bytes), ""),
         (", lag ", _LABEL),
-        (formatting.seconds(snapshot.loop_lag), _WARN if snapshot.loop_lag > 0.25 else ""),
+        (formatter.seconds(snapshot.loop_lag), _WARN if snapshot.loop_lag > 0.25 else ""),
         (", ", _LABEL),
-        (formatting.number_of(violations, "politeness violation"), _BAD if violations else _GOOD),
+        (formatter.number_of(violations, "politeness violation"), _BAD if violations else _GOOD),
     ]
     return [_line(width, *store), _line(width, *machine)]

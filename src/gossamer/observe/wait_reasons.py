@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from gossamer.model.units import Instant
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ def merge_waits(parts: Sequence[Waits]) -> Waits:
 
 def or_more(count: int, counted_to: int | None) -> str:
     """A count that stopped at `counted_to`: '1,000 or more'."""
-    return formatting.count(count) + (" or more" if counted_to is not None and count >= counted_to else "")
+    return formatter.count(count) + (" or more" if counted_to is not None and count >= counted_to else "")
 
 
 def waiting_for(waits: Waits, now: Instant) -> str:
@@ -79,9 +79,9 @@ def waiting_for(waits: Waits, now: Instant) -> str:
     if waits.ready_hosts:
         return ", ".join(found)
     if waits.in_flight:
-        found.append(formatting.number_of(waits.in_flight, "visit") + " in flight")
+        found.append(formatter.number_of(waits.in_flight, "visit") + " in flight")
     elif waits.unread:
-        found.append(formatting.number_of(waits.unread, "document") + " to be processed")
+        found.append(formatter.number_of(waits.unread, "document") + " to be processed")
     if waits.resting_hosts:
         hosts = or_more(waits.resting_hosts, waits.hosts_counted_to)
         hosts = "1 host cooling down" if waits.resting_hosts == 1 else f"{hosts} hosts cooling down"
@@ -98,4 +98,4 @@ def waiting_for(waits: Waits, now: Instant) -> str:
 def _nearest(one: str, first: str, count: int | None, when: Instant | None, now: Instant) -> str:
     if when is None:
         return ""
-    return f" ({one if count == 1 else first} in {formatting.span(max(0.0, when - now))})"
+    return f" ({one if count == 1 else first} in {formatter.span(max(0.0, when - now))})"

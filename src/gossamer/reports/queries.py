@@ -15,7 +15,7 @@ from gossamer.model.facts import HostOverride, HostOverrides
 from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Seconds
 from gossamer.model.url_record import MAX_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.recrawl.change_hints import FEEDS, HUB_WEIGHT, HostChangeHistory
 from gossamer.recrawl.price import price_from
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, page_status, prior_of
@@ -195,7 +195,7 @@ def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOver
         "known": row.known,
         "address": row.address,
         "delay": politeness.gap,
-        "next_contact": formatting.timestamp(row.next_contact) if row.next_contact else None,
+        "next_contact": formatter.timestamp(row.next_contact) if row.next_contact else None,
         "wait": politeness.wait,
         "rest_reason": row.rest_reason,
         "last_took": row.last_took,

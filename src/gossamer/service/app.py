@@ -19,7 +19,7 @@ from starlette.routing import Match
 
 from gossamer.crawl.events import Outcome
 from gossamer.errors import ConfigError, StoreFailed
-from gossamer.observe.formatting import timestamp
+from gossamer.observe.formatter import timestamp
 from gossamer.observe.snapshot import Snapshot, StateOfCrawl, crawl_state, to_contract
 from gossamer.service.access import TooLarge
 from gossamer.service.control import Unavailable

@@ -93,7 +93,7 @@ class SharedGates:
         self._memory.close()
 
     def _slot_for(self, bucket: int, key: int, now: Instant) -> int:
-        """The slot of an address, or an unused one. If all are in use it is that of another address, which has to be
+        """The slot of an address, or an unused one. If all are in use, the slot of another address, which has to be
         released first."""
         unused = None
         for at in range(bucket, bucket + _BUCKET_BYTES, _SLOT.size):

@@ -1,32 +1,22 @@
-"""The composition root of a running crawl: opens the store, chooses the backends and builds all objects.
-
-`opener` opens existing crawls for readers."""
+"""The composition root of a running crawl: builds all objects on the store that `store` opens."""
 
 import os
 import random
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from gossamer.backends.contact_journal import ContactLog
-from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
-from gossamer.backends.sqlite.tables import SqliteTables
-from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
-from gossamer.backends.warc.record import RecordIds, Warcinfo
-from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
 from gossamer.clock import Clock
 from gossamer.config.fetchers import fetcher_for
 from gossamer.config.hosts import HostSettingsTable, host_settings_for
-from gossamer.config.load import Config, shape_of
+from gossamer.config.load import Config
 from gossamer.config.policies import (
-    any_host_exempt,
     breaker_for,
     canonicaliser_for,
     check_config,
-    domain_of,
     identity_rules_for,
     importance_for,
     opening_price_for,
@@ -49,13 +39,24 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import MEMORY, archive_folder
-from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp, recover_contacts
+from gossamer.crawl.run.opener import archive_folder
+from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp
+from gossamer.crawl.run.store import (
+    CrawlTables,
+    Opening,
+    captures_for,
+    commit_seeds,
+    has_files,
+    open_database,
+    read_metadata,
+    store_for,
+    table_writer,
+)
 from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition
 from gossamer.crawl.visit.host_context import HostContexts, HostHealth, only_silent_hosts_left
-from gossamer.crawl.visit.host_overrides import ORDERS, HostControls
+from gossamer.crawl.visit.host_overrides import HostControls
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
 from gossamer.crawl.visit.settle import Settler
@@ -63,7 +64,6 @@ from gossamer.crawl.visit.visit import VisitLimits, Visitor, VisitOutcomes, Visi
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates, NearMode
 from gossamer.dedup.soft404 import Soft404Detector
-from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
@@ -71,7 +71,7 @@ from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
-from gossamer.fetch.robots import RobotsPolicy, parse_robots
+from gossamer.fetch.robots import RobotsPolicy
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, LearnedParameter
@@ -83,72 +83,17 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.selector import SelectorRatios
-from gossamer.model.batch import Batch, LearntParameter, SeedRecord
-from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
+from gossamer.model.batch import LearntParameter
+from gossamer.model.units import HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
-from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
-from gossamer.recrawl.price import PRICE, price_from
+from gossamer.recrawl.price import price_from
 from gossamer.reports.ports import CrawlReader
 from gossamer.seed.lists import Seed
 from gossamer.seen.url_seen import SeenTest
-from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
+from gossamer.store.ports import ContactJournal, PartitionOwner
 from gossamer.store.table.loader import TableLoader
-from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
-from gossamer.store.table.priorities import reorder
-from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
-from gossamer.version import __version__
-
-
-class CrawlTables(Tables, Protocol):
-    """The tables of a crawl, for the store and for reports."""
-
-    def open_crawl_reader(self) -> CrawlReader:
-        """A connection for reports. Raises StoreFailed."""
-        ...
-
-
-STORES: dict[str, Callable[[CrawlDirectory], tuple[CrawlTables, ContactJournal]]] = {
-    "sqlite": lambda directory: (SqliteTables(directory.database), ContactLog(directory.contacts)),
-    "memory": lambda directory: (MemoryTables(), MemoryContactJournal()),
-}
-"""The scheme of a store's URL -> its tables and the contact journal that goes with them."""
-
-
-def has_files(config: Config) -> bool:
-    """Whether captures are stored in files."""
-    return config.store != MEMORY or config.blobs is not None
-
-
-def store_for(config: Config, directory: CrawlDirectory) -> tuple[CrawlTables, ContactJournal]:
-    """The tables that a configuration names, and the contact journal that goes with them."""
-    scheme, _, _ = (config.store or "sqlite:").partition(":")
-    return STORES[scheme](directory)
-
-
-def captures_for(
-    config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
-) -> CaptureFiles:
-    """The WARC files, truncated to what was committed. Raises DirectoryError if committed records are missing."""
-    if not has_files(config):
-        return MemoryCaptures(WarcEncoder(ids).encode)
-    for repair in cut_back(directory.warcs, committed):
-        if repair.kind is RepairKind.DAMAGED:
-            raise DirectoryError(
-                f"{directory.warcs / repair.file_name} is damaged: {repair.committed_length} bytes were committed, "
-                f"{repair.length_found} are there; gossamer verify --repair fetches again what is lost"
-            )
-    info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
-    writer = WarcWriter(
-        directory.warcs,
-        info=info,
-        ids=ids,
-        clock=clock,
-        rotate_bytes=config.archive.warc_rotate_bytes,
-        committed=committed,
-    )
-    return WarcCaptures(writer, ids)
 
 
 def outcome_feedback_for(
@@ -277,7 +222,7 @@ def assemble(
     hosts = host_settings_for(config, os.environ, controls.delays)
     directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
-        opening = _Opening(
+        opening = Opening(
             config,
             list(seeds),
             add_seeds,
@@ -294,32 +239,17 @@ def assemble(
         raise
 
 
-class _Opening(NamedTuple):
-    """What a crawl is opened with."""
-
-    config: Config
-    seeds: list[Seed]
-    add_seeds: bool
-    may_be_empty: bool
-    part: PartitionOwner | None
-    new_fingerprint_key: int  # for a crawl that has none
-    directory: CrawlDirectory
-    tables: CrawlTables
-    journal: ContactJournal
-    clock: Clock
-
-
 def _assemble(
-    opening: _Opening, hosts: HostSettingsTable, controls: HostControls, fetcher: SchemeFetcher | None
+    opening: Opening, hosts: HostSettingsTable, controls: HostControls, fetcher: SchemeFetcher | None
 ) -> Crawl:
     config, directory, clock = opening.config, opening.directory, opening.clock
     politeness = politeness_for(config)
-    db = _open_database(opening)
-    known = _read_metadata(opening, db, hosts, controls, politeness)
+    db = open_database(opening)
+    known = read_metadata(opening, db, hosts, controls, politeness)
     planner = recrawl_planner_for(config, known.price, clock.now())
-    ids = RecordIds(random.Random(secrets.randbits(128)))
-    captures, ordering = captures_for(config, directory, known.warc_lengths, clock, ids), ordering_for(config)
-    writer = _table_writer(opening, db, captures, planner, ordering)
+    captures, capture = captures_for(config, directory, known.warc_lengths, clock)
+    ordering = ordering_for(config)
+    writer = table_writer(opening, db, captures, planner, ordering)
     loader = TableLoader(opening.tables.open_reader())
     queries = StoreQueries(loader, ReaderThread())
 
@@ -336,7 +266,7 @@ def _assemble(
         identities=identities,
         trap_observer=feedback.trap_accounts,
     )
-    _commit_seeds(opening, writer, admission, known.recovered)
+    commit_seeds(opening, writer, admission, known.recovered)
     opening.journal.begin()
 
     observers, counters = Observers(clock), Counters(loader.counters())
@@ -368,7 +298,7 @@ def _assemble(
             duplicates,
             large_pages,
             _document_settings_for(config),
-            capture=WarcEncoder(ids).capture,
+            capture=capture,
             hosts=hosts,
             planner=planner,
         ),
@@ -441,117 +371,6 @@ def _assemble(
     )
 
 
-# --- the store -----------------------------------------------------------------------------------
-
-
-def _open_database(opening: _Opening) -> Database:
-    """The database of the crawl. Raises NotThisCrawl if there is no crawl to resume, or another one."""
-    directory, seeds = opening.directory, opening.seeds
-    nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
-    if directory.is_new and not seeds and not opening.may_be_empty:
-        raise nothing
-    db = opening.tables.open_writer()
-    facts = Metadata(db)
-    facts.settle_identity(opening.clock.now(), secrets.token_hex(8), opening.new_fingerprint_key)
-    known_seeds = facts.seeds()
-    # Also where a process was killed before its seeds were committed.
-    if not known_seeds and not seeds and not opening.may_be_empty:
-        db.close()
-        raise nothing
-    strangers = [seed for seed in seeds if seed.url not in known_seeds]
-    if known_seeds and strangers and not opening.add_seeds:
-        db.close()
-        raise NotThisCrawl(
-            f"{directory.path} holds another crawl ({len(known_seeds)} seeds, among them {min(known_seeds)}); "
-            f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
-        )
-    return db
-
-
-class _Known(NamedTuple):
-    """What the database says about the crawl itself."""
-
-    seeds: frozenset[Url]
-    fingerprint_key: int
-    warc_lengths: dict[str, int]
-    parameters: list[LearntParameter]
-    recovered: RecoveredContacts
-    price: str | None
-    tokens: str | None
-    pace: str | None
-
-
-def _read_metadata(
-    opening: _Opening,
-    db: Database,
-    hosts: HostSettingsTable,
-    controls: HostControls,
-    politeness: PolitenessPolicy,
-) -> _Known:
-    """Read what is known, and remember the configuration. Restores the operator's overrides into `controls`."""
-    config, facts = opening.config, Metadata(db)
-    controls.restore(facts.fact(ORDERS))
-
-    def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
-        next_contact, bodies = facts.clock_and_robots(host_id)
-        delays = (parse_robots(body, config.robots_agent).crawl_delay for body in bodies)
-        known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
-        return next_contact, max(known, default=None)
-
-    now = opening.clock.now()
-    recovered = recover_contacts(opening.journal.last_contacts(), politeness, now, known_clock)
-    facts.save_options(shape_of(config))
-    facts.set_recrawl_policy(config.recrawl.policy)
-    return _Known(
-        seeds=facts.seeds(),
-        fingerprint_key=facts.fingerprint_key(),
-        warc_lengths=facts.warc_lengths(),
-        parameters=learned_parameters(db),
-        recovered=recovered,
-        price=facts.fact(PRICE),
-        tokens=facts.fact(TOKENS),
-        pace=facts.fact(PACE),
-    )
-
-
-def _table_writer(
-    opening: _Opening, db: Database, captures: CaptureFiles, planner: RecrawlPlanner, ordering: Ordering
-) -> TableWriter:
-    """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration."""
-    config, now = opening.config, opening.clock.now()
-    reorder(db, ordering.name, ordering, now, settings=ordering.settings)
-    if any_host_exempt(config):
-        lift_cuts(db, trap_exemption(config), ordering, now)
-    return TableWriter(
-        db,
-        captures,
-        domain_of,
-        ordering,
-        opening.clock,
-        date_of_reported=planner.dates.date_of_reported,
-        postpone=planner.dates.postpone,
-        replan=planner.dates.replan,
-        part=opening.part,
-    )
-
-
-def _commit_seeds(opening: _Opening, writer: TableWriter, admission: Admission, recovered: RecoveredContacts) -> None:
-    """Commit the seeds that are new, and the politeness clocks that were recovered from the contact journal."""
-    part, now = opening.part, opening.clock.now()
-    first = Batch()
-    first.hosts = {host.host_id: host for host in recovered.clocks}
-    first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in opening.seeds]
-    first.candidates = [
-        admission.admit_seed(seed.url, seed.host)
-        for seed in opening.seeds
-        if part is None or part.owns(domain_of(seed.host)[1])
-    ]
-    if first:
-        writer.commit(first, now)
-    opening.journal.clear()
-    writer.requeue_missing(opening.clock.now())
-
-
 # --- frontier and network ------------------------------------------------------------------------
 
 
@@ -596,7 +415,7 @@ class _Network(NamedTuple):
 
 
 def _network_for(
-    opening: _Opening,
+    opening: Opening,
     politeness: PolitenessPolicy,
     hosts: HostSettingsTable,
     state: CrawlState,

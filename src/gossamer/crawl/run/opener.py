@@ -1,5 +1,5 @@
-"""Opens the store and the archive of an existing crawl for readers (`assemble` builds a running crawl). Besides
-`assemble`, the only module that imports backends.
+"""Opens the store and the archive of an existing crawl for readers (`store` does so for a running crawl). Besides
+`store`, the only module that imports backends.
 
 Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory or those of its workers. An archive
 is `file:DIR`, a folder of WARC files, by default the one in the crawl directory. Light: a command that only reads loads

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from gossamer.model.facts import HostOverride
 from gossamer.model.url_record import Bounded, Step
-from gossamer.observe import formatting
+from gossamer.observe import formatter
 from gossamer.recrawl.policy import format_duration
 from gossamer.reports.explain.story import (
     Attempt,
@@ -35,10 +35,10 @@ Json = dict[str, object]
 
 def story_lines(story: Story) -> list[str]:
     """One part after the other, with labels in a column."""
-    lines = [formatting.printable(str(story.form.url or story.form.given)), ""]
+    lines = [formatter.printable(str(story.form.url or story.form.given)), ""]
     for label, texts in _parts(story):
         for text in texts:
-            lines.append(f"  {label:<{_LABEL}}{formatting.printable(text)}")
+            lines.append(f"  {label:<{_LABEL}}{formatter.printable(text)}")
             label = ""
     return lines
 
@@ -66,7 +66,7 @@ def _plain(value: object) -> object:
             item = getattr(value, name)
             kind = type(item)
             if kind in _AS_THEY_ARE:  # most of them
-                found[name] = formatting.timestamp(item) if is_time and kind is float else item
+                found[name] = formatter.timestamp(item) if is_time and kind is float else item
             else:
                 found[name] = _plain(item)
         return found
@@ -110,7 +110,7 @@ def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
     yield "content", _content(story)
     yield "archive", _archive(story)
     yield "recrawl", _recrawl(story.recrawl) if story.recrawl is not None else []
-    at = formatting.timestamp(story.next.due_at)
+    at = formatter.timestamp(story.next.due_at)
     yield "next", [f"{at}: {story.next.why}" if at else story.next.why]
 
 
@@ -132,10 +132,10 @@ def _form(story: Story) -> list[str]:
 
 
 def _found(finding: Finding) -> list[str]:
-    at = formatting.timestamp(finding.found_at)
+    at = formatter.timestamp(finding.found_at)
     lines = []
     if finding.seed is not None:
-        lines.append(f"seed: {finding.seed.where}, {formatting.timestamp(finding.seed.added_at)}")
+        lines.append(f"seed: {finding.seed.where}, {formatter.timestamp(finding.seed.added_at)}")
     elif finding.via == "seed":
         lines.append(f"seed, {at}")
     if finding.via != "seed":
@@ -156,7 +156,7 @@ def _listed(listing: Listing) -> list[str]:
         lines.append("it is a sitemap" + (f", which the robots.txt of {by} names or links to" if by else ""))
     if listing.listed_in is not None:
         said = [
-            f"modified {formatting.timestamp(listing.modified_at)}" if listing.modified_at is not None else "",
+            f"modified {formatter.timestamp(listing.modified_at)}" if listing.modified_at is not None else "",
             f"changes {listing.changefreq}" if listing.changefreq else "",
             f"priority {listing.priority:g}" if listing.priority is not None else "",
         ]
@@ -196,8 +196,8 @@ def _robots(robots: Robots) -> list[str]:
         return [f"{robots.origin}/robots.txt is {robots.meaning}"]
     verdict = "allowed" if robots.allowed else "denied"
     line = f"line {robots.line_number}, {robots.line}" if robots.line is not None else robots.meaning
-    age = formatting.clock_time(robots.age or 0.0)
-    kept = f"kept until {formatting.timestamp(robots.expires_at)}" if robots.current else "to be fetched again"
+    age = formatter.clock_time(robots.age or 0.0)
+    kept = f"kept until {formatter.timestamp(robots.expires_at)}" if robots.current else "to be fetched again"
     return [f"{verdict}: {line}", f"{robots.origin}/robots.txt returned {robots.status} {age} ago, {kept}"]
 
 
@@ -206,11 +206,11 @@ def _standing(standing: Priority) -> list[str]:
     place = "in order of score" if standing.by_score else f"class {standing.name} ({standing.front})"
     lines = [f"{standing.priority:.4f} by {standing.order}: {place}, depth {standing.depth}{where}"]
     lines.append(_sum(standing.parts) if standing.by_score else _list(standing.parts))
-    pages = formatting.number_of(standing.links, "page")
+    pages = formatter.number_of(standing.links, "page")
     linked = (
         f"{pages} {'links' if standing.links == 1 else 'link'} to it, {standing.links_from_others} of other domains"
     )
-    visits = formatting.number_of(standing.visits, "visit")
+    visits = formatter.number_of(standing.visits, "visit")
     lines.append(f"{linked}; credit {standing.credit:.4f}; {visits}, {standing.changes} with a change")
     if standing.queued_with is not None:
         lines.append(f"it was queued with {standing.queued_with:.4f}")
@@ -238,7 +238,7 @@ def _place(story: Story) -> list[str]:
 
 
 def _count(count: Bounded) -> str:
-    return f"more than {formatting.count(count.number)}" if count.or_more else formatting.count(count.number)
+    return f"more than {formatter.count(count.number)}" if count.or_more else formatter.count(count.number)
 
 
 def _politeness(politeness: Politeness | None, robots: Robots | None) -> list[str]:
@@ -248,19 +248,19 @@ def _politeness(politeness: Politeness | None, robots: Robots | None) -> list[st
     if politeness.contact_at <= 0:
         lines = [f"{politeness.host} was never contacted"]
     elif politeness.wait > 0:
-        until = formatting.timestamp(politeness.contact_at)
+        until = formatter.timestamp(politeness.contact_at)
         why = _rest_reason(politeness)
         lines = [
-            f"{politeness.host}{address} is cooling down for {formatting.span(politeness.wait)}, until {until}: {why}"
+            f"{politeness.host}{address} is cooling down for {formatter.span(politeness.wait)}, until {until}: {why}"
         ]
     else:
-        lines = [f"{politeness.host}{address} may be contacted, since {formatting.timestamp(politeness.contact_at)}"]
-    gap = f"usual gap of {formatting.seconds(politeness.gap)}: {politeness.term}"
+        lines = [f"{politeness.host}{address} may be contacted, since {formatter.timestamp(politeness.contact_at)}"]
+    gap = f"usual gap of {formatter.seconds(politeness.gap)}: {politeness.term}"
     if robots is not None and robots.crawl_delay is not None:
         gap += f"; Crawl-delay {robots.crawl_delay:g} s"
-    lines.append(f"{gap}; its last answer took {formatting.seconds(politeness.last_took)}")
-    asked = f"{formatting.number_of(politeness.accesses, 'page request')} to {politeness.domain}"
-    lines.append(f"{asked}, at most {formatting.count(politeness.cap)}" if politeness.cap is not None else asked)
+    lines.append(f"{gap}; its last answer took {formatter.seconds(politeness.last_took)}")
+    asked = f"{formatter.number_of(politeness.accesses, 'page request')} to {politeness.domain}"
+    lines.append(f"{asked}, at most {formatter.count(politeness.cap)}" if politeness.cap is not None else asked)
     return lines
 
 
@@ -276,7 +276,7 @@ def _ordered(ordered: HostOverride) -> list[str]:
     """Orders for its host, which override everything else."""
     found = [f"{word} through the service" for word in ("paused", "dropped") if getattr(ordered, word)]
     if ordered.delay is not None:
-        found.append(f"delayed through the service by at least {formatting.seconds(ordered.delay)} after each response")
+        found.append(f"delayed through the service by at least {formatter.seconds(ordered.delay)} after each response")
     return [f"its host is {each}" for each in found]
 
 
@@ -291,9 +291,9 @@ def _attempts(story: Story) -> list[str]:
 
 def _attempt(attempt: Attempt) -> str:
     status = f" {attempt.status}" if attempt.status is not None else ""
-    took = f" in {formatting.seconds(attempt.took)}" if attempt.took is not None else ""
+    took = f" in {formatter.seconds(attempt.took)}" if attempt.took is not None else ""
     detail = f" ({attempt.detail})" if attempt.detail else ""
-    return f"{formatting.timestamp(attempt.visited_at)}  {attempt.outcome}{status}{took}{detail}"
+    return f"{formatter.timestamp(attempt.visited_at)}  {attempt.outcome}{status}{took}{detail}"
 
 
 def _content(story: Story) -> list[str]:
@@ -303,7 +303,7 @@ def _content(story: Story) -> list[str]:
     if content.verdict == "redirect":
         return [f"redirect to {content.redirect_to}", *_soft(story), *_marks(content)]
     head = f"duplicate of {content.duplicate_of}" if content.duplicate_of is not None else content.verdict
-    about = [text for text in (content.mime, formatting.size(content.size or 0), content.digest) if text]
+    about = [text for text in (content.mime, formatter.size(content.size or 0), content.digest) if text]
     own = [f"title: {content.title}"] if content.title else []
     own += [f"language: {content.language}"] if content.language else []
     own += [f"declares the canonical URL {content.canonical}"] if content.canonical else []
@@ -327,12 +327,12 @@ def _marks(content: Content) -> list[str]:
         found.append("unverified: the certificate of the server was not checked")
     if content.replaced_characters:
         found.append(
-            f"{formatting.number_of(content.replaced_characters, 'character')} could not be read in its encoding"
+            f"{formatter.number_of(content.replaced_characters, 'character')} could not be read in its encoding"
         )
     if content.deep_links:
-        found.append(f"{formatting.number_of(content.deep_links, 'link')} nested deeper than 512 elements")
+        found.append(f"{formatter.number_of(content.deep_links, 'link')} nested deeper than 512 elements")
     return found + [
-        f"a link of {formatting.count(link.size)} bytes was too long: {link.shown} ({link.digest})"
+        f"a link of {formatter.count(link.size)} bytes was too long: {link.shown} ({link.digest})"
         for link in content.long_links
     ]
 
@@ -342,18 +342,18 @@ def _archive(story: Story) -> list[str]:
     if archive is None:
         return []
     checked = "record found, digest correct" if archive.sound else f"damaged: {archive.problem}"
-    return [f"{archive.file} at byte {archive.offset}, {formatting.count(archive.length)} bytes", checked]
+    return [f"{archive.file} at byte {archive.offset}, {formatter.count(archive.length)} bytes", checked]
 
 
 def _recrawl(recrawl: Recrawl) -> list[str]:
-    gap = "no date" if recrawl.gap is None else f"{formatting.span(recrawl.gap)} after its last visit"
+    gap = "no date" if recrawl.gap is None else f"{formatter.span(recrawl.gap)} after its last visit"
     lines = [f"{gap}, by {recrawl.policy}: {recrawl.why}"]
     lines.append(f"price of a visit {recrawl.price:.4g}, importance {recrawl.importance:.3g}")
     if recrawl.usual_price is not None:
         why = "which allows fewer visits than its pages are worth"
         lines.append(f"the price is that of its host, {why}; elsewhere it is {recrawl.usual_price:.4g}")
     if recrawl.host_pages:
-        pages = formatting.number_of(recrawl.host_pages, "page")
+        pages = formatter.number_of(recrawl.host_pages, "page")
         every = format_duration(recrawl.host_interval)
         lines.append(f"{pages} of its host with estimates: one changes about every {every}")
     if not recrawl.conditional:
@@ -364,7 +364,7 @@ def _recrawl(recrawl: Recrawl) -> list[str]:
 def _signals(said: Signals) -> list[str]:
     lines = []
     if said.forwarded:
-        lines.append(f"brought forward: a list says that it was modified at {formatting.timestamp(said.reported_at)}")
+        lines.append(f"brought forward: a list says that it was modified at {formatter.timestamp(said.reported_at)}")
     if said.dates_judged:
         share = f"{said.dates_true} of {said.dates_judged} were right"
         lines.append(f"Last-Modified of its host is {'used' if said.dates_believed else 'not used'}: {share}")

@@ -61,7 +61,7 @@ class Originals:
                 for s in self._settlements
                 if s.state is UrlState.STORED and s.digest is not None and s.capture is not None
             }
-        # What the database has is older, and so it is the owner.
+        # The row in the database is older, so its URL owns the document.
         row = self._db.fetch_one("original_of_content", digest)
         return _original(row) or self._fresh.get(digest)
 

@@ -1,0 +1,222 @@
+"""Opens the store of a crawl that is about to run: tables, contact journal, archive, metadata and seeds. Chooses the
+backends by the URLs of the store and the archive (`opener` does so for readers)."""
+
+import random
+import secrets
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from gossamer.backends.contact_journal import ContactLog
+from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
+from gossamer.backends.sqlite.tables import SqliteTables
+from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
+from gossamer.backends.warc.record import RecordIds, Warcinfo
+from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
+from gossamer.clock import Clock
+from gossamer.config.hosts import HostSettingsTable
+from gossamer.config.load import Config, shape_of
+from gossamer.config.policies import (
+    any_host_exempt,
+    domain_of,
+    trap_exemption,
+)
+from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.processor import CaptureEncoder
+from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.opener import MEMORY
+from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
+from gossamer.crawl.visit.host_overrides import ORDERS, HostControls
+from gossamer.errors import DirectoryError, NotThisCrawl
+from gossamer.fetch.robots import parse_robots
+from gossamer.frontier.orderings.ordering import Ordering
+from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.model.batch import Batch, LearntParameter, SeedRecord
+from gossamer.model.units import HostId, Instant, Seconds, Url
+from gossamer.observe import formatter
+from gossamer.recrawl.budget import PACE, TOKENS
+from gossamer.recrawl.planner import RecrawlPlanner
+from gossamer.recrawl.price import PRICE
+from gossamer.reports.ports import CrawlReader
+from gossamer.seed.lists import Seed
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
+from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
+from gossamer.store.table.priorities import reorder
+from gossamer.store.table.writer import TableWriter
+from gossamer.version import __version__
+
+
+class CrawlTables(Tables, Protocol):
+    """The tables of a crawl, for the store and for reports."""
+
+    def open_crawl_reader(self) -> CrawlReader:
+        """A connection for reports. Raises StoreFailed."""
+        ...
+
+
+STORES: dict[str, Callable[[CrawlDirectory], tuple[CrawlTables, ContactJournal]]] = {
+    "sqlite": lambda directory: (SqliteTables(directory.database), ContactLog(directory.contacts)),
+    "memory": lambda directory: (MemoryTables(), MemoryContactJournal()),
+}
+"""The scheme of a store's URL -> its tables and the contact journal that goes with them."""
+
+
+def has_files(config: Config) -> bool:
+    """Whether captures are stored in files."""
+    return config.store != MEMORY or config.blobs is not None
+
+
+def store_for(config: Config, directory: CrawlDirectory) -> tuple[CrawlTables, ContactJournal]:
+    """The tables that a configuration names, and the contact journal that goes with them."""
+    scheme, _, _ = (config.store or "sqlite:").partition(":")
+    return STORES[scheme](directory)
+
+
+def captures_for(
+    config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock
+) -> tuple[CaptureFiles, CaptureEncoder]:
+    """The WARC files, truncated to what was committed, and what encodes a response for them. Raises DirectoryError if
+    committed records are missing."""
+    ids = RecordIds(random.Random(secrets.randbits(128)))
+    encoder = WarcEncoder(ids)
+    if not has_files(config):
+        return MemoryCaptures(encoder.encode), encoder.capture
+    for repair in cut_back(directory.warcs, committed):
+        if repair.kind is RepairKind.DAMAGED:
+            raise DirectoryError(
+                f"{directory.warcs / repair.file_name} is damaged: {repair.committed_length} bytes were committed, "
+                f"{repair.length_found} are there; gossamer verify --repair fetches again what is lost"
+            )
+    info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
+    writer = WarcWriter(
+        directory.warcs,
+        info=info,
+        ids=ids,
+        clock=clock,
+        rotate_bytes=config.archive.warc_rotate_bytes,
+        committed=committed,
+    )
+    return WarcCaptures(writer, ids), encoder.capture
+
+
+class Opening(NamedTuple):
+    """What a crawl is opened with."""
+
+    config: Config
+    seeds: list[Seed]
+    add_seeds: bool
+    may_be_empty: bool
+    part: PartitionOwner | None
+    new_fingerprint_key: int  # for a crawl that has none
+    directory: CrawlDirectory
+    tables: CrawlTables
+    journal: ContactJournal
+    clock: Clock
+
+
+def open_database(opening: Opening) -> Database:
+    """The database of the crawl. Raises NotThisCrawl if there is no crawl to resume, or another one."""
+    directory, seeds = opening.directory, opening.seeds
+    nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
+    if directory.is_new and not seeds and not opening.may_be_empty:
+        raise nothing
+    db = opening.tables.open_writer()
+    facts = Metadata(db)
+    facts.settle_identity(opening.clock.now(), secrets.token_hex(8), opening.new_fingerprint_key)
+    known_seeds = facts.seeds()
+    # Also where a process was killed before its seeds were committed.
+    if not known_seeds and not seeds and not opening.may_be_empty:
+        db.close()
+        raise nothing
+    strangers = [seed for seed in seeds if seed.url not in known_seeds]
+    if known_seeds and strangers and not opening.add_seeds:
+        db.close()
+        known = formatter.number_of(len(known_seeds), "seed")
+        raise NotThisCrawl(
+            f"{directory.path} holds another crawl ({known}, among them {min(known_seeds)}); "
+            f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
+        )
+    return db
+
+
+class KnownCrawl(NamedTuple):
+    """What the database says about the crawl itself."""
+
+    seeds: frozenset[Url]
+    fingerprint_key: int
+    warc_lengths: dict[str, int]
+    parameters: list[LearntParameter]
+    recovered: RecoveredContacts
+    price: str | None
+    tokens: str | None
+    pace: str | None
+
+
+def read_metadata(
+    opening: Opening,
+    db: Database,
+    hosts: HostSettingsTable,
+    controls: HostControls,
+    politeness: PolitenessPolicy,
+) -> KnownCrawl:
+    """Read what is known, and remember the configuration. Restores the operator's overrides into `controls`."""
+    config, facts = opening.config, Metadata(db)
+    controls.restore(facts.fact(ORDERS))
+
+    def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
+        next_contact, bodies = facts.clock_and_robots(host_id)
+        delays = (parse_robots(body, config.robots_agent).crawl_delay for body in bodies)
+        known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
+        return next_contact, max(known, default=None)
+
+    now = opening.clock.now()
+    recovered = recover_contacts(opening.journal.last_contacts(), politeness, now, known_clock)
+    facts.save_options(shape_of(config))
+    facts.set_recrawl_policy(config.recrawl.policy)
+    return KnownCrawl(
+        seeds=facts.seeds(),
+        fingerprint_key=facts.fingerprint_key(),
+        warc_lengths=facts.warc_lengths(),
+        parameters=learned_parameters(db),
+        recovered=recovered,
+        price=facts.fact(PRICE),
+        tokens=facts.fact(TOKENS),
+        pace=facts.fact(PACE),
+    )
+
+
+def table_writer(
+    opening: Opening, db: Database, captures: CaptureFiles, planner: RecrawlPlanner, ordering: Ordering
+) -> TableWriter:
+    """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration."""
+    config, now = opening.config, opening.clock.now()
+    reorder(db, ordering.name, ordering, now, settings=ordering.settings)
+    if any_host_exempt(config):
+        lift_cuts(db, trap_exemption(config), ordering, now)
+    return TableWriter(
+        db,
+        captures,
+        domain_of,
+        ordering,
+        opening.clock,
+        date_of_reported=planner.dates.date_of_reported,
+        postpone=planner.dates.postpone,
+        replan=planner.dates.replan,
+        part=opening.part,
+    )
+
+
+def commit_seeds(opening: Opening, writer: TableWriter, admission: Admission, recovered: RecoveredContacts) -> None:
+    """Commit the seeds that are new, and the politeness clocks that were recovered from the contact journal."""
+    part, now = opening.part, opening.clock.now()
+    first = Batch()
+    first.hosts = {host.host_id: host for host in recovered.clocks}
+    first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in opening.seeds]
+    first.candidates = [
+        admission.admit_seed(seed.url, seed.host)
+        for seed in opening.seeds
+        if part is None or part.owns(domain_of(seed.host)[1])
+    ]
+    if first:
+        writer.commit(first, now)
+    opening.journal.clear()
+    writer.requeue_missing(opening.clock.now())
