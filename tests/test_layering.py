@@ -2,7 +2,7 @@
 
 Values flow one way: a stage knows the values in `model` and itself, never another stage. `crawl` joins the stages,
 `crawl.run.store` and `crawl.run.opener` choose backends, and only backends and a few named places import drivers and
-other foreign code. A package that is not in a table may import nothing, so a new one has to be given its place here first.
+other foreign code. A package that is not in a table may import nothing, so a new one has to be added here first.
 """
 
 import ast
