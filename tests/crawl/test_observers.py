@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gossamer.clock import VirtualClock
-from gossamer.crawl.observers import NullObserver, Observers
+from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.document import ProcessedDocument
 from gossamer.model.settlement import Settlement
@@ -13,7 +13,7 @@ from tests.crawl.scripted_crawl import HOME, ScriptedCrawl, crawled, html
 from tests.crawl.scripted_fetcher import response
 
 
-class Recorder(NullObserver):
+class Recorder(CrawlObserver):
     """Records the events of visits and commits."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ def test_a_retired_host_is_published_before_its_commit() -> None:
 def test_observers_are_called_in_the_order_in_which_they_subscribed() -> None:
     observers, order = Observers(VirtualClock()), []
 
-    class Named(NullObserver):
+    class Named(CrawlObserver):
         def __init__(self, name: str) -> None:
             self.name = name
 

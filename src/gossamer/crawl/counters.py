@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gossamer.clock import Clock
-from gossamer.crawl.observers import NullObserver
+from gossamer.crawl.observers import CrawlObserver
 from gossamer.frontier.frontier import Frontier
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.states import UrlState
 from gossamer.store.threads import WriterThread
 
 
-class Counters(NullObserver):
+class Counters(CrawlObserver):
     """Every counter of the crawl (`total`) and of this process (`run`), including what is in the open batch. Owned by
     the event loop."""
 

@@ -10,7 +10,7 @@ from gossamer.clock import Clock, FastClock
 from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.events import OutcomeEvents
-from gossamer.crawl.observers import NullObserver, Observers
+from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.recovery import WarmUp
 from gossamer.crawl.slots import LoadDetector, Slots, open_file_limit, overflow_capacity
@@ -84,7 +84,7 @@ class EngineStages:
     events: OutcomeEvents
 
 
-class Engine(NullObserver):
+class Engine(CrawlObserver):
     """Takes visits from the frontier while there are free slots, and loads the frontier from the store.
 
     `pump` is called after everything that may allow a visit to start (a free slot, a load, a commit, a timer), and is

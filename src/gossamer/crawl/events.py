@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple, Protocol
 
-from gossamer.crawl.observers import NullObserver
+from gossamer.crawl.observers import CrawlObserver
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.document import ProcessedDocument
 from gossamer.model.outcome import Response
@@ -48,7 +48,7 @@ class Subscriber(Protocol):
     def publish(self, outcome: Outcome) -> None: ...
 
 
-class OutcomeEvents(NullObserver):
+class OutcomeEvents(CrawlObserver):
     """Publishes the outcomes of visits to subscribers, after their commit. Holds the outcomes of the open batch and of
     the one that is being committed, and nothing while there is no subscriber."""
 

@@ -5,7 +5,6 @@ retired. The engine and `visit.settle` publish these events through `Observers`;
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from gossamer.clock import Clock
 from gossamer.model.batch import Batch, Committed, RobotsRecord
@@ -15,64 +14,35 @@ from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant
 
 
-class CrawlObserver(Protocol):
-    """All methods are called on the event loop and must not wait."""
+class CrawlObserver:
+    """Ignores every event; an observer overrides what concerns it. Methods are called on the event loop and must not
+    wait."""
 
     def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
         """A host has got a back queue; this is what the store has of it."""
-        ...
 
     def visit_started(self, visit: Visit) -> None:
         """A visit holds a slot from now on."""
-        ...
 
     def settled(
         self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
     ) -> None:
         """The outcome of a visit is in the open batch. `document` is None where none was processed; `requested` says
         whether the URL itself was requested."""
-        ...
 
     def before_commit(self, batch: Batch, now: Instant) -> None:
         """The open batch is about to be handed to the store; this is the last chance to add to it."""
-        ...
 
     def committed(self, committed: Committed) -> None:
         """The batch of the last `before_commit` is committed."""
-        ...
 
     def host_retired(self, host_id: HostId) -> None:
         """The host has given up its back queue, and that is committed. Called before `committed`."""
-        ...
-
-
-class NullObserver:
-    """Ignores every event. Observers derive from it and override what concerns them."""
-
-    def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
-        pass
-
-    def visit_started(self, visit: Visit) -> None:
-        pass
-
-    def settled(
-        self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
-    ) -> None:
-        pass
-
-    def before_commit(self, batch: Batch, now: Instant) -> None:
-        pass
-
-    def committed(self, committed: Committed) -> None:
-        pass
-
-    def host_retired(self, host_id: HostId) -> None:
-        pass
 
 
 class Observers:
     """Publishes to observers in the order in which they subscribed. Methods that an observer inherits from
-    `NullObserver` are not called: two of the events happen with every visit."""
+    `CrawlObserver` are not called: two of the events happen with every visit."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -127,4 +97,4 @@ class Observers:
 
 
 def _overrides(observer: CrawlObserver, event: str) -> bool:
-    return getattr(type(observer), event) is not getattr(NullObserver, event)
+    return getattr(type(observer), event) is not getattr(CrawlObserver, event)

@@ -14,7 +14,7 @@ from typing import Final
 
 from gossamer.config.sections import RecrawlSection
 from gossamer.crawl.counters import Counters
-from gossamer.crawl.observers import NullObserver
+from gossamer.crawl.observers import CrawlObserver
 from gossamer.model.batch import Batch, Committed, RobotsRecord
 from gossamer.model.document import ProcessedDocument
 from gossamer.model.requeue import REFRESHING, DueCursor, RequeueOrder
@@ -47,7 +47,7 @@ def _min_gap_of(settings: RecrawlSection) -> Seconds | None:
     return Seconds(max(settings.shortest, *(rule.shortest or 0.0 for rule in settings.rules), 0.0))
 
 
-class Requeue(NullObserver):
+class Requeue(CrawlObserver):
     """Requeues due URLs. Owned by the event loop. The caller calls `schedule` when `next_check_at` has come."""
 
     def __init__(

@@ -10,7 +10,7 @@ is cut is not requested, and is stored as excluded, so that it can be requeued i
 
 from collections.abc import Callable, Iterator, Sequence
 
-from gossamer.crawl.observers import NullObserver
+from gossamer.crawl.observers import CrawlObserver
 from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
 from gossamer.filter.canonical import end_of_authority, parse_canonical
 from gossamer.filter.identity import Identities, LearnedParameter
@@ -234,7 +234,7 @@ def _same_host(
             yield _shape(urls[i]), i in fresh
 
 
-class OutcomeFeedback(NullObserver):
+class OutcomeFeedback(CrawlObserver):
     """Feeds the outcomes of requests to what learns from them: trap accounts, parameters, soft 404s.
 
     `trap_accounts`, `learner` and `soft_404` are None where the configuration does without.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gossamer.crawl.observers import NullObserver
+from gossamer.crawl.observers import CrawlObserver
 from gossamer.fetch.robots import RobotsAnswer, remembered_answer
 from gossamer.frontier.breaker import (
     BreakerPolicy,
@@ -50,7 +50,7 @@ class HostContext:
         return f"{self.trouble.reason}, {self.trouble.failures} in a row"
 
 
-class HostContexts(NullObserver):
+class HostContexts(CrawlObserver):
     """The contexts of all hosts with a back queue. Dropped with the back queue, so bounded by the limits of the
     frontier.
 

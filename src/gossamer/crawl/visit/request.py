@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gossamer.config.hosts import HostSettingsTable, Wants
 from gossamer.crawl.counters import CrawlState
-from gossamer.crawl.observers import NullObserver
+from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.visit.host_context import HostContext
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
@@ -39,7 +39,7 @@ class Route(NamedTuple):
     address: str
 
 
-class Requester(NullObserver):
+class Requester(CrawlObserver):
     """Sends requests. `open` has the contacts in flight, by host, as the contact journal needs them."""
 
     def __init__(
