@@ -12,6 +12,7 @@ from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.clock import VirtualClock
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.errors import StoreFailed
 from gossamer.model.units import HostKey, Instant
 from gossamer.reports.ports import CrawlReader
@@ -26,7 +27,7 @@ def asked(folder: Path, ask: Callable[[ReadQueries], Awaitable[T]]) -> T:
     open_for_writing(folder / "crawl.db").close()
 
     async def main() -> T:
-        questions = ReadQueries(folder, VirtualClock())
+        questions = ReadQueries(CrawlLocation(folder), VirtualClock())
         try:
             return await ask(questions)
         finally:
@@ -84,7 +85,7 @@ def test_hosts_are_read_from_the_current_database(tmp_path: Path) -> None:
     crawl = small_crawl(tmp_path / "crawl")  # a duplicate, a dead letter and a queued URL on one host
 
     async def main() -> list[tuple[object, ...]]:
-        questions = ReadQueries(crawl, VirtualClock())
+        questions = ReadQueries(CrawlLocation(crawl), VirtualClock())
         found = []
         try:
             for _ in range(2):

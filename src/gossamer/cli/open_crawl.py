@@ -8,8 +8,8 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
 from gossamer.config.load import Config, known_shape, make_config
 from gossamer.config.policies import PolicyCache
-from gossamer.crawl.run.directory import holds_crawl, read_layout
-from gossamer.crawl.run.opener import MEMORY, CrawlLocation, open_crawl, resolve_urls
+from gossamer.crawl.run.directory import read_layout
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_crawl, resolve_urls, store_kind
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
 from gossamer.model.units import HostKey, Url
 from gossamer.reports.explain.verdicts import form_of, usual_fingerprints
@@ -35,29 +35,29 @@ def location_of(arguments: argparse.Namespace) -> CrawlLocation:
     location = location_from(make_config({}, found) if named else config_from(argparse.Namespace(), None))
     if "blobs" in found:
         location = location._replace(blobs=str(found["blobs"]))
-    if not holds_crawl(location.directory):
+    if not crawl_exists(location):
         raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}; choose another with --dir")
     return location
 
 
 def location_from(config: Config) -> CrawlLocation:
     """Raises UsageError for a store that cannot be read by another process."""
-    if config.store == MEMORY:
-        raise UsageError(f"--store: {MEMORY} ends with the process of its crawl, so there is nothing to read")
-    return CrawlLocation(Path(config.dir), config.blobs)
+    if store_kind(config.store).one_process:
+        raise UsageError(f"--store: {config.store} ends with the process of its crawl, so there is nothing to read")
+    return CrawlLocation.of(config)
 
 
 def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dict[str, object]:
     """What the crawl that is meant remembers, as far as the file does not say it; nothing if there is no crawl yet."""
     config = config_from(arguments, file)
-    directory = Path(config.dir)
-    if config.store == MEMORY or not holds_crawl(directory):
+    location = CrawlLocation.of(config)
+    if not crawl_exists(location):
         return {}
     try:
-        if (layout := read_layout(directory)) is not None:
+        if (layout := read_layout(location.directory)) is not None:
             remembered = layout[1]
         else:
-            with open_crawl(CrawlLocation(directory)) as crawl:
+            with open_crawl(location) as crawl:
                 remembered = crawl.reader.status.options()
     except NotThisCrawl:
         return {}  # what opens it for more than this says what is wrong with it
