@@ -18,7 +18,8 @@ from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.render import story_object
 from gossamer.reports.ports import CrawlReader
 from gossamer.reports.queries import explain_url, host_object
-from gossamer.reports.records import DeadFilter, DeadLetter, HostFilter, Json, PageFilter, PageRow, Window
+from gossamer.reports.records import DeadFilter, HostFilter, Json, PageFilter, Window, dead_object, page_object
+from gossamer.reports.scores import Scores, scores_of
 
 T = TypeVar("T")
 AT_ONCE = 4
@@ -67,11 +68,27 @@ class ReadQueries:
     async def status(self) -> Json:
         return await self._run(lambda reader: reader.status.totals())
 
-    async def pages(self, wanted: PageFilter, after: int, contains: str | None, most: int) -> Window[PageRow]:
-        return await self._run(lambda reader: reader.pages.window(wanted, after=after, contains=contains, most=most))
+    async def pages(
+        self, config: Config, wanted: PageFilter, after: int, contains: str | None, most: int, *, parts: bool = False
+    ) -> Window[Json]:
+        def chosen(reader: CrawlReader) -> Window[Json]:
+            scores = self._scores(config, reader)
+            found = reader.pages.window(wanted, after=after, contains=contains, most=most)
+            parts_of = scores.parts if parts else None
+            return Window([page_object(row, scores.total, parts_of) for row in found.items], found.next)
 
-    async def dead(self, wanted: DeadFilter, after: int, most: int) -> Window[DeadLetter]:
-        return await self._run(lambda reader: reader.dead_letters.window(wanted, after=after, most=most))
+        return await self._run(chosen)
+
+    async def dead(self, config: Config, wanted: DeadFilter, after: int, most: int) -> Window[Json]:
+        def chosen(reader: CrawlReader) -> Window[Json]:
+            scores = self._scores(config, reader)
+            found = reader.dead_letters.window(wanted, after=after, most=most)
+            return Window([dead_object(letter, scores.total) for letter in found.items], found.next)
+
+        return await self._run(chosen)
+
+    def _scores(self, config: Config, reader: CrawlReader) -> Scores:
+        return scores_of(reader, self._policies(config), self._clock.now())
 
     async def explain(self, config: Config, url: str) -> Json:
         policies = self._policies(config)
