@@ -11,11 +11,10 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
+from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, holds_crawl, parts_of, read_layout, refuse_worker_share
 from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, open_crawl
-from gossamer.crawl.visit.host_overrides import ORDERS
 from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.model.facts import HostOverrides
 from gossamer.observe.display import choose_display
 from gossamer.observe.formatter import number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
@@ -138,8 +137,8 @@ def crawl_and_report(
 def _tell_of_paused(directory: Path, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
     with open_crawl(CrawlLocation(directory)) as crawl:
-        overrides = HostOverrides.from_texts(*(reader.status.fact(ORDERS) for reader in crawl.readers))
-    if paused := sorted(overrides.paused):
+        overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
+    if paused := sorted(overrides.hosts.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
         print(
             f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {names}. To resume: "

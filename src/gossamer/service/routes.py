@@ -8,6 +8,7 @@ import msgspec
 from fastapi import FastAPI, Path, Query, Request, Response
 
 from gossamer.config.load import Config
+from gossamer.config.overrides import Limits, Overrides, limits_of
 from gossamer.filter.scope import parse_domains, read_host
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey
@@ -18,7 +19,6 @@ from gossamer.service.access import LINES
 from gossamer.service.control import Control, SeedResult
 from gossamer.service.event_stream import EventStream
 from gossamer.service.metrics import Metrics
-from gossamer.service.overrides import Limits, Overrides, limits_of
 from gossamer.service.queries import ReadQueries
 from gossamer.service.schemas import (
     MOST_URLS,
@@ -250,9 +250,9 @@ def _add_hosts(app: FastAPI, dependencies: Dependencies) -> None:
         q: Annotated[str, Query(max_length=_MOST_PATH, description="text that the host name contains")] = "",
     ) -> Any:
         crawl = dependencies.crawl
-        found, total = await dependencies.queries.hosts(crawl.config, sort, offset, most, q.lower())
-        for each in found:
-            each.update(_overrides_for(crawl.overrides, HostKey(str(each["host"]))))
+        found, total = await dependencies.queries.hosts(
+            crawl.config, crawl.overrides.hosts, sort, offset, most, q.lower()
+        )
         return _json({"hosts": found, "total": total, "next": offset + most if offset + most < total else None})
 
     @app.get("/hosts/{host}", summary="Details of a host", response_model=HostAnswer)
@@ -294,19 +294,11 @@ def _add_hosts(app: FastAPI, dependencies: Dependencies) -> None:
 
 
 async def _known_host(dependencies: Dependencies, host: HostKey) -> dict[str, Any]:
-    found = await dependencies.queries.host(dependencies.crawl.config, host)
+    crawl = dependencies.crawl
+    found = await dependencies.queries.host(crawl.config, crawl.overrides.hosts, host)
     if found is None:
         raise http_error(404, f"unknown host {host}", "host")
-    return {**found, **_overrides_for(dependencies.crawl.overrides, host)}
-
-
-def _overrides_for(overrides: Overrides, host: HostKey) -> dict[str, object]:
-    delay = overrides.delays.get(host)
-    return {
-        "paused": host in overrides.paused_hosts,
-        "dropped": host in overrides.dropped_hosts,
-        "ordered_delay": delay,
-    }
+    return found
 
 
 def _host(name: str) -> HostKey:
