@@ -74,18 +74,24 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
     if config.seeds is not None:
         for seed in read_seed_file(config.seeds, canonicalise, sys.stdin.buffer):
             seeds.setdefault(seed.url, seed)
-    queries = queries_to_ask(config, add_seeds)
-    if queries:
-        from gossamer.seed.engines import seeds_from_queries
-
-        for seed in seeds_from_queries(config, queries):
-            seeds.setdefault(seed.url, seed)
+    for seed in seeds_of_queries(config, add_seeds):
+        seeds.setdefault(seed.url, seed)
     if not seeds and not holds_crawl(Path(config.dir)):
         raise UsageError(
             f"nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in {config.dir!r} to "
             "resume either)"
         )
     return list(seeds.values())
+
+
+def seeds_of_queries(config: Config, add_seeds: bool) -> list[Seed]:
+    """The results of the queries that were not asked before. Raises as `queries_to_ask` and `seeds_from_queries` do."""
+    queries = queries_to_ask(config, add_seeds)
+    if not queries:
+        return []
+    from gossamer.seed.engines import seeds_from_queries
+
+    return seeds_from_queries(config, queries)
 
 
 def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
