@@ -6,13 +6,13 @@ from pathlib import Path
 from gossamer.backends.sqlite.database import named_queries, open_for_writing
 from gossamer.backends.sqlite.driver import open_writer
 from gossamer.clock import VirtualClock
+from gossamer.config.overrides import OVERRIDES_KEY, HostOverrides, Overrides
 from gossamer.frontier.orderings import Ordering
 from gossamer.model.batch import Batch
 from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
-from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Url
-from gossamer.service.overrides import FACT, Overrides
+from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.store.ports import Location
 from gossamer.store.table.writer import TableWriter
 
@@ -78,8 +78,10 @@ def order(
     """Orders on record as the service leaves them: `whole` pauses the crawl, the rest is for single hosts."""
     found = Overrides(
         paused=whole,
-        paused_hosts=set(map(HostKey, paused)),
-        dropped_hosts=set(map(HostKey, dropped)),
-        delays={HostKey(host): delay for host, delay in (delays or {}).items()},
+        hosts=HostOverrides(
+            set(map(HostKey, paused)),
+            set(map(HostKey, dropped)),
+            {HostKey(host): Seconds(delay) for host, delay in (delays or {}).items()},
+        ),
     )
-    change(crawl, "INSERT OR REPLACE INTO facts VALUES (?, ?)", FACT, found.to_text())
+    change(crawl, "INSERT OR REPLACE INTO facts VALUES (?, ?)", OVERRIDES_KEY, found.to_text())

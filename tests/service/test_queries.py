@@ -11,6 +11,7 @@ from gossamer.backends.sqlite.crawl_reader import SqliteCrawlEditor, SqliteCrawl
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.clock import VirtualClock
 from gossamer.config.load import Config
+from gossamer.config.overrides import HostOverrides
 from gossamer.config.policies import ordering_for
 from gossamer.errors import StoreFailed
 from gossamer.model.units import HostKey, Instant
@@ -104,12 +105,12 @@ def test_hosts_are_read_from_the_current_database(tmp_path: Path) -> None:
         found = []
         try:
             for _ in range(2):
-                ((host,), total) = await questions.hosts(Config(), "queued", 0, 10, "h.t")
-                assert host == await questions.host(Config(), HostKey("h.test"))
+                ((host,), total) = await questions.hosts(Config(), HostOverrides(), "queued", 0, 10, "h.t")
+                assert host == await questions.host(Config(), HostOverrides(), HostKey("h.test"))
                 found.append((total, *(host[name] for name in ("queued", "fetched", "known", "excluded"))))
                 change(crawl, "UPDATE urls SET state = 6, reason = 'robots' WHERE state = 0")
-            assert await questions.hosts(Config(), "queued", 0, 10, "nobody") == ([], 0)
-            assert await questions.host(Config(), HostKey("nowhere.test")) is None
+            assert await questions.hosts(Config(), HostOverrides(), "queued", 0, 10, "nobody") == ([], 0)
+            assert await questions.host(Config(), HostOverrides(), HostKey("nowhere.test")) is None
         finally:
             questions.close()
         return found

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from gossamer.clock import Clock
 from gossamer.config.load import Config
+from gossamer.config.overrides import HostOverrides
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import CrawlLocation, open_archive, open_part
 from gossamer.model.units import HostKey, Instant
@@ -99,18 +100,23 @@ class ReadQueries:
 
         return await self._run(explained)
 
-    async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
+    async def hosts(
+        self, config: Config, overrides: HostOverrides, sort: str, offset: int, most: int, contains: str
+    ) -> tuple[list[Json], int]:
         """At most `most` hosts from `offset` on, and how many there are."""
         policies, wanted = self._policies(config), HostFilter(contains=contains)
 
         def chosen(reader: CrawlReader) -> tuple[list[Json], int]:
             rows = reader.hosts.rows(wanted, sort, offset=offset, limit=most)
             now = Instant(self._clock.now())
-            return [host_object(row, policies, now) for row in rows], reader.hosts.count(wanted)
+            found = [host_object(row, policies, now, overrides.for_host(HostKey(row.host))) for row in rows]
+            return found, reader.hosts.count(wanted)
 
         return await self._run(chosen)
 
-    async def host(self, config: Config, host: HostKey) -> Json | None:
+    async def host(self, config: Config, overrides: HostOverrides, host: HostKey) -> Json | None:
         """Everything known about a host; None if it is not known."""
         rows = await self._run(lambda reader: reader.hosts.rows(HostFilter(host=host), "host"))
-        return host_object(rows[0], self._policies(config), Instant(self._clock.now())) if rows else None
+        if not rows:
+            return None
+        return host_object(rows[0], self._policies(config), Instant(self._clock.now()), overrides.for_host(host))

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from gossamer.config.overrides import HostOverride
 from gossamer.filter.host_table import UrlPattern
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.frontier.politeness import GapReason
-from gossamer.model.facts import HostOverride, UrlFacts
+from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from gossamer.config.overrides import HostOverride
 from gossamer.frontier.orderings import ORDERINGS
-from gossamer.model.facts import HostOverride
 from gossamer.model.formats import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from gossamer.config.overrides import HostOverride
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
-from gossamer.model.facts import CREDIT_UNIT, HostOverride, UrlFacts
+from gossamer.model.facts import CREDIT_UNIT, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url
 from gossamer.model.url_record import DomainFact, Facts, HostFact, UrlFact, VisitFact
