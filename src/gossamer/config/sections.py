@@ -101,7 +101,7 @@ class PrioritySection(Section, frozen=True, kw_only=True):
 class SearchSection(Section, frozen=True, kw_only=True):
     """Seeds from a search engine (`--query`)."""
 
-    provider: Annotated[str, about("the search engine; `duckduckgo` is the only one")] = "duckduckgo"
+    provider: Annotated[str, about("the search engine: `duckduckgo`, or that of an installed package")] = "duckduckgo"
     base: Annotated[str | None, about("URL of its result page, for another server. Default: the engine's own")] = None
     queries: Annotated[tuple[str, ...], about("as `--query`")] = ()
 
