@@ -89,7 +89,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
-    "importlib": ("cli", "backends", "native", "config.plugins", "crawl.hooks", ""),
+    "importlib": ("cli", "backends", "native", "config.plugins", "crawl.hooks", "seed.engines", ""),
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "seed", "service", "workers"),
         "lab.simweb",

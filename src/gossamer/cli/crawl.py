@@ -11,11 +11,10 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
+from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_layout, refuse_worker_share
 from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl
-from gossamer.crawl.visit.host_overrides import ORDERS
 from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.model.facts import HostOverrides
 from gossamer.observe.display import choose_display
 from gossamer.observe.formatter import number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
@@ -75,18 +74,24 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
     if config.seeds is not None:
         for seed in read_seed_file(config.seeds, canonicalise, sys.stdin.buffer):
             seeds.setdefault(seed.url, seed)
-    queries = queries_to_ask(config, add_seeds)
-    if queries:
-        from gossamer.seed.engines import seeds_from_queries
-
-        for seed in seeds_from_queries(config, queries):
-            seeds.setdefault(seed.url, seed)
+    for seed in seeds_of_queries(config, add_seeds):
+        seeds.setdefault(seed.url, seed)
     if not seeds and not crawl_exists(CrawlLocation.of(config)):
         raise UsageError(
             f"nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in {config.dir!r} to "
             "resume either)"
         )
     return list(seeds.values())
+
+
+def seeds_of_queries(config: Config, add_seeds: bool) -> list[Seed]:
+    """The results of the queries that were not asked before. Raises as `queries_to_ask` and `seeds_from_queries` do."""
+    queries = queries_to_ask(config, add_seeds)
+    if not queries:
+        return []
+    from gossamer.seed.engines import seeds_from_queries
+
+    return seeds_from_queries(config, queries)
 
 
 def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
@@ -140,8 +145,8 @@ def crawl_and_report(
 def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
     with open_crawl(location) as crawl:
-        overrides = HostOverrides.from_texts(*(reader.status.fact(ORDERS) for reader in crawl.readers))
-    if paused := sorted(overrides.paused):
+        overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
+    if paused := sorted(overrides.hosts.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
         print(
             f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {names}. To resume: "

@@ -9,11 +9,12 @@ from gossamer.cli.config_options import config_from, keys_of, unsaid
 from gossamer.config.load import Config, known_shape, make_config
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.directory import read_layout
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_crawl, resolve_urls, store_kind
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, crawl_exists, open_crawl, resolve_urls, store_kind
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
 from gossamer.model.units import HostKey, Url
 from gossamer.reports.explain.verdicts import form_of, usual_fingerprints
 from gossamer.reports.records import FingerprintsOf
+from gossamer.reports.scores import Scores, scores_of
 
 
 def add_location_options(parser: argparse.ArgumentParser) -> None:
@@ -64,10 +65,21 @@ def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dic
     return unsaid(known_shape(remembered), keys_of(file))
 
 
+def config_in(directory: Path) -> Config:
+    """What the crawl in a directory remembers, and gossamer.toml."""
+    found = argparse.Namespace(option_dir=str(directory))
+    return config_from(found, None, remembered_by_crawl(found, None))
+
+
+def scores_in(crawl: OpenCrawl, directory: Path) -> Scores:
+    """The scores of the crawl's ordering now. Raises ConfigError if that is a plugin's and not installed."""
+    policies = PolicyCache(config_in(directory))
+    return scores_of(crawl.reader, policies, policies.clock.now())
+
+
 def fingerprints_in(directory: Path) -> FingerprintsOf:
     """Computes the fingerprints that URLs have at another worker, by the rules of the crawl and of gossamer.toml."""
-    found = argparse.Namespace(option_dir=str(directory))
-    book = PolicyCache(config_from(found, None, remembered_by_crawl(found, None)))
+    book = PolicyCache(config_in(directory))
     hosts: dict[str, HostKey] = {}  # by the beginning of a URL
 
     def host_of(url: str) -> HostKey:

@@ -12,6 +12,7 @@ from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable
 from gossamer.config.load import Config, shape_of
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
     any_host_exempt,
     domain_of,
@@ -22,7 +23,6 @@ from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import CrawlTables, store_kind
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
-from gossamer.crawl.visit.host_overrides import ORDERS, HostControls
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.fetch.robots import parse_robots
 from gossamer.frontier.orderings.ordering import Ordering
@@ -136,12 +136,11 @@ def read_metadata(
     opening: Opening,
     db: Database,
     hosts: HostSettingsTable,
-    controls: HostControls,
     politeness: PolitenessPolicy,
 ) -> KnownCrawl:
-    """Read what is known, and remember the configuration. Restores the operator's overrides into `controls`."""
+    """Read what is known, and remember the configuration. Restores the operator's overrides into `hosts`."""
     config, facts = opening.config, Metadata(db)
-    controls.restore(facts.fact(ORDERS))
+    hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
