@@ -1,5 +1,5 @@
-"""Text representations: excerpts of text that is too long or not a URL (without credentials), timestamps and
-digests."""
+"""Text representations: excerpts of text that is too long or not a URL (without credentials), timestamps, digests and
+host names in the order of their domains."""
 
 import base64
 import datetime
@@ -42,3 +42,8 @@ def iso_timestamp(at: float) -> str:
 def sha1_text(digest: bytes) -> str:
     """`sha1:` and the digest in base 32, as in WARC files."""
     return "sha1:" + base64.b32encode(digest).decode("ascii")
+
+
+def reversed_name(host: str) -> str:
+    """The labels of a host name from the last to the first, so that a domain's hosts sort together."""
+    return ".".join(reversed(host.split(".")))
