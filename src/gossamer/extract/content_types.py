@@ -111,7 +111,7 @@ class Kinds:
 
         False only if nothing that the body may begin with would make it wanted.
         """
-        if self.everything or not 200 <= status < 300:
+        if self.everything or not 200 <= status <= 300:
             return True
         content_type = headers.get("content-type")
         declared = declared_type(content_type)

@@ -609,8 +609,6 @@ def test_the_wait_that_a_refusal_asks_for_is_its_retry_after(rig: Rig) -> None:
     "outcome",
     [
         response(503),
-        response(200, headers={"Retry-After": "60"}),
-        response(301, headers={"Retry-After": "60"}),
         response(503, headers={"Retry-After": "soon"}),
         failed(Failure.READ_TIMEOUT),
     ],
