@@ -44,6 +44,7 @@ GROUPS: tuple[Group, ...] = (
             "HF-25": "a head that readers understand differently: two Location fields, a CR within a value",
             "HF-26": "an endless run of informational responses",
             "HF-27": "206 with a part of the document, although none was requested",
+            "HF-28": "HTTP/2 streams that are refused, and connections that end, with an invitation to ask again",
         },
     ),
     Group(

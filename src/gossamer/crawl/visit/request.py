@@ -187,6 +187,8 @@ class Requester(CrawlObserver):
         wait: Seconds | None,
     ) -> Contact:
         """The contact that has just ended, as the politeness rules need it."""
+        if outcome.repeats:
+            self._audit.on_repeats(host, outcome.repeats, now)
         # By our own clock, from before the request was sent: a fetcher that does not count the time of connecting would
         # make the gap, a multiple of it, too short.
         took = Seconds(max(outcome.took, now - self.open[host_id][0]))
