@@ -75,8 +75,8 @@ def test_a_host_of_which_some_types_are_wanted_has_its_answers_tested() -> None:
     wants = HostSettings(kinds=Kinds(["html"])).wants
 
     assert wants is not None
-    assert wants(200, {"content-type": "text/html"})
-    assert not wants(200, {"content-type": "image/png"})
+    assert wants.judge_head(200, {"content-type": "text/html"})
+    assert wants.judge_head(200, {"content-type": "image/png"}) is False
 
 
 def test_a_host_with_a_proxy_is_proxied() -> None:

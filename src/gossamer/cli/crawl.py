@@ -12,8 +12,8 @@ from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, holds_crawl, parts_of, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, open_crawl
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_layout, refuse_worker_share
+from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
 from gossamer.observe.formatter import number_of, printable
@@ -76,7 +76,7 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
             seeds.setdefault(seed.url, seed)
     for seed in seeds_of_queries(config, add_seeds):
         seeds.setdefault(seed.url, seed)
-    if not seeds and not holds_crawl(Path(config.dir)):
+    if not seeds and not crawl_exists(CrawlLocation.of(config)):
         raise UsageError(
             f"nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in {config.dir!r} to "
             "resume either)"
@@ -100,16 +100,17 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
     from gossamer.seed.search import place_of
 
     queries = config.search.queries
-    directory = Path(config.dir)
-    made = [part for part in parts_of(directory) if holds_crawl(part)]
+    location = CrawlLocation.of(config)
+    made = [location._replace(directory=part) for part in parts_of(location.directory)]
+    made = [part for part in made if crawl_exists(part)]
     if not queries or not made:
         return list(queries)
-    with open_crawl(CrawlLocation(made[0])) as crawl:  # every worker has all seeds
+    with open_crawl(made[0]) as crawl:  # every worker has all seeds
         places = crawl.reader.status.seed_sources()
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
         raise NotThisCrawl(
-            f"{directory} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
+            f"{location.directory} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
             "--add-seeds to add its results to this crawl"
         )
     return new
@@ -135,14 +136,15 @@ def crawl_and_report(
     finally:
         display.close()
     print_results(config, last, sys.stdout, sys.stderr)
-    if last.queued and not config.quiet and holds_crawl(Path(config.dir)):
-        _tell_of_paused(Path(config.dir), sys.stderr)
+    location = CrawlLocation.of(config)
+    if last.queued and not config.quiet and crawl_exists(location):
+        _tell_of_paused(location, sys.stderr)
     return code
 
 
-def _tell_of_paused(directory: Path, err: TextIO) -> None:
+def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
-    with open_crawl(CrawlLocation(directory)) as crawl:
+    with open_crawl(location) as crawl:
         overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
     if paused := sorted(overrides.hosts.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
@@ -157,7 +159,7 @@ def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> N
     """The report, and with --json the contract's object as the last line of `out`."""
     if not config.quiet:
         directory = Path(config.dir)
-        files = files_of(CrawlLocation(directory, config.blobs))
+        files = files_of(CrawlLocation.of(config))
         print_report(last, directory, err if config.json else out, files, max_pages=config.max_pages)
     if config.json:
         print(json.dumps(to_contract(last)), file=out, flush=True)

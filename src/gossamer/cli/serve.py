@@ -12,7 +12,7 @@ from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import MEMORY
+from gossamer.crawl.run.opener import store_kind
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.formatter import printable
 from gossamer.seed.lists import Seed, read_arguments
@@ -57,8 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
             f"{printable(str(directory))} holds a crawl by {layout[0]} workers, and gossamer serve crawls with one; go "
             "on with it by gossamer crawl, or choose another --dir"
         )
-    if config.store == MEMORY:
-        raise UsageError(f"--store: gossamer serve reads its store from two processes, so {MEMORY} cannot be used")
+    if store_kind(config.store).one_process:
+        raise UsageError(
+            f"--store: gossamer serve reads its store from two processes, so {config.store} cannot be used"
+        )
     if config.workers > 1:
         raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)

@@ -1,7 +1,7 @@
 """Settings by host: from `[fetch]`, the `[host]` sections and the environment, which holds the secrets, with the
 operator's overrides."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,11 +11,9 @@ from gossamer.config.sections import FetchSection, HostSection
 from gossamer.errors import ConfigError
 from gossamer.extract.content_types import Kinds
 from gossamer.fetch.http.options import HostOptions, Proxy
+from gossamer.fetch.ports import WantedBodies
 from gossamer.filter.host_table import HostTable, host_table
 from gossamer.model.units import HostKey, Seconds
-
-Wants = Callable[[int, Mapping[str, str]], bool]
-"""Whether to read the body of a response with this status and these header fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +25,9 @@ class HostSettings:
     kinds: Kinds = field(default_factory=Kinds)
 
     @property
-    def wants(self) -> Wants | None:
-        """Decides from the head of a response whether its body is wanted; None if every body is."""
-        return None if self.kinds.everything else self.kinds.wants_head
+    def wants(self) -> WantedBodies | None:
+        """Decides whether the body of a response is wanted; None if every body is."""
+        return None if self.kinds.everything else self.kinds
 
     @property
     def proxied(self) -> bool:

@@ -40,6 +40,19 @@ class DomainFacts:
     links_from_others: int = 0  # of these, from other domains
 
 
+class PriorityFacts(NamedTuple):
+    """Everything on record that the priority of a URL depends on."""
+
+    url: UrlFacts  # without its age
+    modified: float | None  # its last known modification
+    domain: DomainFacts
+    suffix_visits: int  # of its public suffix
+
+    def url_as_of(self, now: float) -> UrlFacts:
+        """The URL, with its age at that time."""
+        return self.url if self.modified is None else self.url._replace(age=max(0.0, now - self.modified))
+
+
 CopySample = tuple[float | None, float | None, Instant, str | None]
 """A stored page: shape and span of its rate estimate, time of its last visit, change history of its host."""
 

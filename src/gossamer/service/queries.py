@@ -6,7 +6,6 @@ Most of them run in the front process; in the crawl's own process only those abo
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 
 from gossamer.clock import Clock
@@ -19,7 +18,8 @@ from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.render import story_object
 from gossamer.reports.ports import CrawlReader
 from gossamer.reports.queries import explain_url, host_object
-from gossamer.reports.records import DeadFilter, DeadLetter, HostFilter, Json, PageFilter, PageRow, Window
+from gossamer.reports.records import DeadFilter, HostFilter, Json, PageFilter, Window, dead_object, page_object
+from gossamer.reports.scores import Scores, scores_of
 
 T = TypeVar("T")
 AT_ONCE = 4
@@ -27,10 +27,10 @@ AT_ONCE = 4
 
 
 class ReadQueries:
-    """Queries about the crawl in one directory."""
+    """Queries about one crawl."""
 
-    def __init__(self, directory: Path, clock: Clock) -> None:
-        self._directory = directory
+    def __init__(self, location: CrawlLocation, clock: Clock) -> None:
+        self._location = location
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
         self._free: list[CrawlReader] = []  # to open one takes longer than most queries
@@ -50,7 +50,7 @@ class ReadQueries:
         try:
             reader = self._free.pop()
         except IndexError:  # another thread may have taken the last one
-            reader = open_part(self._directory)
+            reader = open_part(self._location)
         try:
             found = query(reader)
         except BaseException:
@@ -68,17 +68,33 @@ class ReadQueries:
     async def status(self) -> Json:
         return await self._run(lambda reader: reader.status.totals())
 
-    async def pages(self, wanted: PageFilter, after: int, contains: str | None, most: int) -> Window[PageRow]:
-        return await self._run(lambda reader: reader.pages.window(wanted, after=after, contains=contains, most=most))
+    async def pages(
+        self, config: Config, wanted: PageFilter, after: int, contains: str | None, most: int, *, parts: bool = False
+    ) -> Window[Json]:
+        def chosen(reader: CrawlReader) -> Window[Json]:
+            scores = self._scores(config, reader)
+            found = reader.pages.window(wanted, after=after, contains=contains, most=most)
+            parts_of = scores.parts if parts else None
+            return Window([page_object(row, scores.total, parts_of) for row in found.items], found.next)
 
-    async def dead(self, wanted: DeadFilter, after: int, most: int) -> Window[DeadLetter]:
-        return await self._run(lambda reader: reader.dead_letters.window(wanted, after=after, most=most))
+        return await self._run(chosen)
+
+    async def dead(self, config: Config, wanted: DeadFilter, after: int, most: int) -> Window[Json]:
+        def chosen(reader: CrawlReader) -> Window[Json]:
+            scores = self._scores(config, reader)
+            found = reader.dead_letters.window(wanted, after=after, most=most)
+            return Window([dead_object(letter, scores.total) for letter in found.items], found.next)
+
+        return await self._run(chosen)
+
+    def _scores(self, config: Config, reader: CrawlReader) -> Scores:
+        return scores_of(reader, self._policies(config), self._clock.now())
 
     async def explain(self, config: Config, url: str) -> Json:
         policies = self._policies(config)
 
         def explained(reader: CrawlReader) -> Json:
-            archive = open_archive(CrawlLocation(self._directory, config.blobs), reader)
+            archive = open_archive(self._location, reader)
             return story_object(explain_url([WorkerStore(reader)], archive, policies, url, running=True))
 
         return await self._run(explained)

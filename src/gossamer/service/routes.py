@@ -15,7 +15,7 @@ from gossamer.filter.scope import parse_domains, read_host
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey
 from gossamer.observe.snapshot import Snapshot
-from gossamer.reports.records import DeadFilter, PageFilter, dead_object, page_object
+from gossamer.reports.records import DeadFilter, PageFilter
 from gossamer.seed.lists import split_seed_string
 from gossamer.service.access import LINES
 from gossamer.service.control import Control, SeedResult
@@ -333,10 +333,12 @@ def _add_pages(app: FastAPI, dependencies: Dependencies) -> None:
         q: Annotated[str | None, Query(max_length=2_000, description="text that the URL contains")] = None,
         after: After = 0,
         most: Most = 100,
+        parts: Annotated[bool, Query(description="show the parts of each priority, as `priority_parts`")] = False,
     ) -> Any:
         wanted = PageFilter(state=None if state is None else UrlState[state.upper()], host=host)
-        found = await dependencies.queries.pages(wanted, after, q or None, most)
-        return _json({"pages": [page_object(row) for row in found.items], "next": found.next})
+        config = dependencies.crawl.config
+        found = await dependencies.queries.pages(config, wanted, after, q or None, most, parts=parts)
+        return _json({"pages": found.items, "next": found.next})
 
     @app.get("/explain", summary="Explain the state of a URL", response_model=dict[str, Any])
     async def explain(url: Annotated[str, Query(min_length=1, max_length=10_000)]) -> Any:
@@ -356,8 +358,9 @@ def _add_dead(app: FastAPI, dependencies: Dependencies) -> None:
         after: After = 0,
         most: Most = 100,
     ) -> Any:
-        found = await dependencies.queries.dead(DeadFilter(host=host, reason=reason), after, most)
-        return {"dead": [dead_object(letter) for letter in found.items], "next": found.next}
+        wanted = DeadFilter(host=host, reason=reason)
+        found = await dependencies.queries.dead(dependencies.crawl.config, wanted, after, most)
+        return {"dead": found.items, "next": found.next}
 
     @app.post(
         "/dead", summary="Requeue or drop dead letters", response_model=Done, openapi_extra=body_schema(DeadAction)

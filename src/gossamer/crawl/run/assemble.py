@@ -39,10 +39,9 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import archive_folder
+from gossamer.crawl.run.opener import CrawlTables, archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp
 from gossamer.crawl.run.store import (
-    CrawlTables,
     Opening,
     captures_for,
     commit_seeds,
@@ -222,6 +221,7 @@ def assemble(
     hosts = host_settings_for(config, os.environ)
     directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
+        tables, journal = store_for(config, directory)
         opening = Opening(
             config,
             list(seeds),
@@ -230,8 +230,9 @@ def assemble(
             part,
             secrets.randbits(63) if fingerprint_key is None else fingerprint_key,
             directory,
-            *store_for(config, directory),
-            clock or clock_for(directory, config),
+            tables,
+            journal,
+            clock or clock_for(directory, config, is_new=not tables.exist()),
         )
         return _assemble(opening, hosts, fetcher)
     except BaseException:

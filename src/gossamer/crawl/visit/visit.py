@@ -218,7 +218,12 @@ class Visitor:
         self._counters.count(self._store.batch, "bytes", len(outcome.head) + len(outcome.wire_body))
         self._counters.count(self._store.batch, f"status:{outcome.status // 100}xx")
         context.rate_limited = context.rate_limited + 1 if kind is _RATE_LIMITED else 0
-        if kind is _DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
+        if (
+            kind is _DOCUMENT
+            and not outcome.wire_body  # of an unwanted type, it was not read
+            and wants is not None
+            and wants.judge_head(outcome.status, outcome.headers) is False
+        ):
             declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
             unwanted = self._disposition.exclude(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
             self._settle(visit, unwanted._replace(status=outcome.status, took=outcome.took), requested=True)

@@ -55,13 +55,10 @@ def _priority(
     queued_by: str | None = None,
     assumed: bool = False,
 ) -> Priority:
-    score = ordering.score(url)
-    if ordering.by_score:
-        score += ordering.domain_term(domain.learnt) + ordering.suffix_term(domain.suffix_visits)
     return Priority(
         ordering.name,
         ordering.by_score,
-        score / ordering.unit,
+        ordering.total(url, domain.learnt, domain.suffix_visits),
         ordering.parts(url, domain.learnt, domain.suffix_visits),
         front,
         front_name(ordering, front),
