@@ -100,7 +100,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "socket": ("service", "ipc", "lab.simweb", "workers"),
     "subprocess": ("lab.simweb",),
     "http": ("lab.simweb",),
-    "urllib": ("filter", "fetch.ftp", "seed", "service.access", "lab.simweb", "extract.sitemaps.feeds"),  # for parsing
+    "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds"),  # for parsing
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""
 

@@ -227,6 +227,9 @@ GROUPS: tuple[Group, ...] = (
             "AP-13": "user agents and paths with control characters, and very long ones",
             "AP-14": "acknowledged seeds, then a kill, 1,000 times",
             "AP-15": "requests while the store is down",
+            "AP-16": "origins that are not URLs; no `Host` field, or several",
+            "AP-17": "clients that hold all connections, and clients that do not read their responses",
+            "AP-18": "more clients of `/events` than are admitted, none of which reads",
         },
     ),
 )
@@ -260,6 +263,7 @@ DIFFERENCES: dict[str, str] = {
     "AP-13": "Requests are not logged at all; changes of hosts with unusual names are.",
     "AP-14": "Twice; `make soak` does it a thousand times.",
     "AP-15": "With the database locked by another process; the response comes after half a second, three by default.",
+    "AP-17": "With a limit of twenty connections, and of 20 ms instead of 30 s for reading 64 KB.",
 }
 """Id -> how our result differs from the expected one, and why."""
 
