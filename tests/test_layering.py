@@ -1,7 +1,7 @@
 """Who may import what. Reads the imports of every module and compares them with the tables below.
 
 Values flow one way: a stage knows the values in `model` and itself, never another stage. `crawl` joins the stages,
-`crawl.run.store` and `crawl.run.opener` choose backends, and only backends and a few named places import drivers and
+`crawl.run.opener` and `crawl.run.store` choose backends, and only backends and a few named places import drivers and
 other foreign code. A package that is not in a table may import nothing, so a new one has to be added here first.
 """
 
@@ -46,7 +46,7 @@ OURS: dict[str, tuple[str, ...]] = {
     ),
     "cli": (
         *("model", "errors", "clock", "config", "seed", "crawl", "observe", "lab", "reports", "version"),
-        *("service.server", "workers", "extract.full_page", "recrawl.freshness"),
+        *("service.server", "workers", "extract.full_page", "extract.main_text", "recrawl.freshness"),
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its store.
     "service": (
@@ -70,6 +70,8 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warc"),
     "pyarrow": ("reports.export.parquet",),
+    "pypdf": ("extract.pdf",),
+    "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
     "numpy": ("cli.simulate_recrawl", "lab.simulate"),
     "prometheus_client": ("service.metrics",),
@@ -89,7 +91,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
-    "importlib": ("cli", "backends", "native", "config.plugins", "crawl.hooks", ""),
+    "importlib": ("cli", "backends", "native", "config.plugins", "extract.pdf", "crawl.hooks", "seed.engines", ""),
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "seed", "service", "workers"),
         "lab.simweb",
@@ -98,7 +100,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers"),
-    "subprocess": ("lab.simweb",),
+    "subprocess": ("extract.pdf", "lab.simweb"),
     "http": ("lab.simweb",),
     "urllib": ("filter", "fetch.ftp", "seed", "service.access", "lab.simweb", "extract.sitemaps.feeds"),  # for parsing
 }
@@ -106,14 +108,13 @@ FOREIGN: dict[str, tuple[str, ...]] = {
 
 KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
     {
-        # Backends of a running crawl.
+        # The archive of a running crawl.
         ("crawl.run.store", "backends"),
         ("crawl.run.store", "version"),
-        ("crawl.run.store", "reports"),
         # The tables in memory are SQLite's without a file.
         ("backends.memory", "backends.sqlite"),
         ("crawl.run.assemble", "reports"),
-        # The opener: backends for reading, behind the ports of reports.
+        # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),
         # Repairs and changes by an operator queue pages again, by the code of the store.

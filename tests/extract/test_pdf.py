@@ -6,6 +6,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
+from gossamer.errors import MissingExtra
 from gossamer.extract import pdf
 from gossamer.extract.pdf import is_pdf, pdf_text
 
@@ -72,5 +73,5 @@ def test_the_declared_type_decides_and_the_first_bytes_where_there_is_none() -> 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "is_pdf_supported", lambda: False)
 
-    with pytest.raises(pdf.MissingExtra, match=r"pip install 'gossamer\[pdf\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'gossamer\[pdf\]'"):
         pdf_text(document("x"))

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_location_options, fingerprints_in, location_of, remembered_by_crawl
+from gossamer.cli.open_crawl import add_location_options, config_in, fingerprints_in, location_of, scores_in
 from gossamer.clock import SteadyClock
-from gossamer.config.load import Config
 from gossamer.crawl.run.opener import OpenCrawl, open_crawl
 from gossamer.errors import UsageError
 from gossamer.observe import formatter
@@ -86,6 +84,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nodes", metavar="FILE", help="graph: write links as pairs of numbers, and the URLs of the numbers to FILE"
     )
+    parser.add_argument(
+        "--parts", action="store_true", help="pages: also export the parts of each priority, as priority_parts"
+    )
     parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
 
@@ -106,6 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--language: the link graph knows no languages; export links instead")
     if markdown and what != "text":
         raise UsageError("--markdown: goes with --what text; --what markdown writes one file per page")
+    parts = given.flag(arguments, "parts")
+    if parts and what != "pages":
+        raise UsageError("--parts: goes with --what pages")
     location = location_of(arguments)
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
@@ -122,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
             if what == "text":
                 columns, rows = archived.texts(given.text(arguments, "extractor"), markdown=markdown)
             else:
-                columns, rows = table_of(what, reader, archived, wanted, by_id=nodes is not None)
+                columns, rows = table_of(what, reader, archived, wanted, by_id=nodes is not None, parts=parts)
             with open_output(output) as stream:
                 number = write_rows(writer_for(form, stream, columns), rows)
     line.clear()
@@ -189,22 +193,18 @@ def write_rows(writer: TableWriter, rows: Iterable[Row]) -> int:
 
 
 def table_of(
-    what: str, reader: ExportReader, archived: "Archived", wanted: Selection, *, by_id: bool
+    what: str, reader: ExportReader, archived: "Archived", wanted: Selection, *, by_id: bool, parts: bool
 ) -> tuple[Sequence[Column], Iterator[Row]]:
-    from gossamer.reports.export.rows import edge_rows, page_rows
+    from gossamer.reports.export.rows import edge_rows
 
     if what == "graph":
         return tables.EDGES_BY_ID if by_id else tables.EDGES_BY_URL, edge_rows(reader, wanted, by_id=by_id)
-    if what == "links":
-        return archived.links()
-    if wanted.language is None:
-        return tables.PAGES, page_rows(reader, wanted)
-    return archived.pages()
+    return archived.links() if what == "links" else archived.pages(parts=parts)
 
 
 class Archived:
-    """Exports for which pages are parsed again. What they import takes as long to load as a crawl, so only they import
-    it."""
+    """Exports of pages. What parses them again takes as long to import as a crawl, so it is imported only if it is
+    needed."""
 
     def __init__(
         self, reader: ExportReader, crawl: OpenCrawl, directory: Path, wanted: Selection, problems: Problems
@@ -223,18 +223,25 @@ class Archived:
         self._documents = Documents(self._crawl.archive, want)
         return ArchivedRows(self._reader, self._wanted, self._documents, self._problems.add)
 
-    def pages(self) -> tuple[Sequence[Column], Iterator[Row]]:
-        """The pages in one language."""
+    def pages(self, *, parts: bool) -> tuple[Sequence[Column], Iterator[Row]]:
+        """All pages; they are parsed only to find those in one language."""
+        from gossamer.reports.export.rows import PageColumns, page_rows
+
+        columns = PageColumns(scores_in(self._crawl, self._directory), parts=parts)
+        names = tables.PAGES_WITH_PARTS if parts else tables.PAGES
+        if self._wanted.language is None:
+            return names, page_rows(self._reader, self._wanted, columns)
+
         from gossamer.extract.full_page import Wanted
 
-        return tables.PAGES, self._rows(Wanted(anchor_text=False, text=False, guess_language=True)).pages()
+        return names, self._rows(Wanted(anchor_text=False, text=False, guess_language=True)).pages(columns)
 
     def links(self) -> tuple[Sequence[Column], Iterator[Row]]:
         from gossamer.config.policies import canonicaliser_for
         from gossamer.extract.full_page import Wanted
 
         want = Wanted(text=False, guess_language=self._wanted.language is not None)
-        return tables.LINKS, self._rows(want).links(canonicaliser_for(self._config()))
+        return tables.LINKS, self._rows(want).links(canonicaliser_for(config_in(self._directory)))
 
     def texts(self, extractor: str | None, *, markdown: bool) -> tuple[Sequence[Column], Iterator[Row]]:
         from gossamer.extract.full_page import Wanted
@@ -269,8 +276,4 @@ class Archived:
     def _extractor(self, given_name: str | None) -> "TextExtractor":
         from gossamer.extract.main_text import TextExtractor
 
-        return TextExtractor(given_name or self._config().content.text)
-
-    def _config(self) -> Config:
-        found = argparse.Namespace(option_dir=str(self._directory))
-        return config_from(found, None, remembered_by_crawl(found, None))
+        return TextExtractor(given_name or config_in(self._directory).content.text)

@@ -19,12 +19,12 @@ import sys
 import traceback
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Final, NoReturn, TypeVar
 
 import uvloop
 
 from gossamer.clock import SteadyClock, clock_of
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.filter.domains import registrable_domain
 from gossamer.ipc import Link
 from gossamer.model.units import HostKey
@@ -174,9 +174,9 @@ async def _serve(listening: socket.socket, end: socket.socket, app: App, depende
 
 
 def _set_dependencies(dependencies: Dependencies, view: CrawlView) -> None:
-    directory = Path(view.config.dir)
+    location = CrawlLocation.of(view.config)
     dependencies.crawl = view
-    dependencies.queries = ReadQueries(directory, clock_of(directory))
+    dependencies.queries = ReadQueries(location, clock_of(location.directory))
     dependencies.metrics = Metrics(lambda: view.latest)
 
 

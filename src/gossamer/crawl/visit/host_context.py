@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.fetch.robots import RobotsAnswer, remembered_answer
@@ -21,6 +21,9 @@ from gossamer.model.batch import Committed, RobotsRecord
 from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.threads import StoreQueries
+
+PAUSED_LOOK: Final = Seconds(2.0)
+"""Seconds after which a paused host is checked again, without a contact."""
 
 
 class Hop(NamedTuple):
@@ -41,6 +44,7 @@ class HostContext:
     trouble: HostFailures | None = None
     rate_limited: int = 0  # in a row
     resolved_until: Instant = Instant(0.0)  # expiry of the addresses in the store
+    held_at: Instant | None = None  # when its turn came last while it was paused
 
     @property
     def rest_reason(self) -> str:
@@ -75,6 +79,10 @@ class HostContexts(CrawlObserver):
     def count_failing(self, least: int) -> int:
         """The number of hosts with at least `least` failures in a row. Looks at every host."""
         return sum([each.trouble is not None and each.trouble.failures >= least for each in self._hosts.values()])
+
+    def count_held(self, now: Instant) -> int:
+        """The number of hosts whose turn came lately while they were paused. Looks at every host."""
+        return sum([each.held_at is not None and now - each.held_at < 2 * PAUSED_LOOK for each in self._hosts.values()])
 
     def __len__(self) -> int:
         return len(self._hosts)
