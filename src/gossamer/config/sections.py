@@ -118,8 +118,12 @@ class ArchiveSection(Section, frozen=True, kw_only=True):
 
 
 class ContentSection(Section, frozen=True, kw_only=True):
-    """Duplicate content."""
+    """Texts and duplicate content."""
 
+    text: Annotated[
+        Literal["fast", "trafilatura"],
+        about("what finds the main text of a page: `trafilatura` is better and 20 times slower (extra `text`)"),
+    ] = "fast"
     near_duplicates: Annotated[
         Literal["mark", "skip", "off"],
         about("near-duplicates: store and mark them, skip them and their links, or do not look for them"),
