@@ -12,9 +12,10 @@ from gossamer.clock import cpu_seconds
 from gossamer.config.load import Config
 from gossamer.crawl.hooks import Hook, HookRunner, hook_named
 from gossamer.crawl.observers import CrawlObserver
+from gossamer.crawl.page_log import PATIENCE, PageLog
 from gossamer.crawl.run.assemble import Crawl, assemble
 from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
-from gossamer.errors import StoreFailed
+from gossamer.errors import StoreFailed, UsageError
 from gossamer.frontier.decisions import FrontierStatistics, selector_shares
 from gossamer.frontier.selector import Load
 from gossamer.model.partition import WorkerShare
@@ -71,12 +72,20 @@ async def session(
     """
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
-    crawl = assemble(
-        config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part, fingerprint_key=fingerprint_key
-    )
+    pages = _open_page_log(config)
+    try:
+        crawl = assemble(
+            config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part, fingerprint_key=fingerprint_key
+        )
+    except BaseException:
+        if pages is not None:
+            pages.close()
+        raise
     log = EventLog(crawl.directory.log, crawl.clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
     watch = Watch(crawl, log)
     crawl.engine.observers.subscribe(_CrawlLogger(log, crawl.store.slow_after))
+    if pages is not None:
+        crawl.engine.events.subscribe(pages)
     hooked = _start_hooks(crawl, named, log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.status))
@@ -98,8 +107,24 @@ async def session(
         if hooked is not None:
             await hooked.close()
         await crawl.close()
+        if pages is not None:
+            pages.close(PATIENCE)
+            if pages.lost:
+                log.event("log.pages_lost", lines=pages.lost, reason=pages.problem or "its reader is too slow")
         log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
         log.close()
+
+
+def _open_page_log(config: Config) -> PageLog | None:
+    """The page log, if one is wanted. Raises UsageError for a file that cannot be opened."""
+    if config.log.pages is None:
+        return None
+    try:
+        return PageLog(config.log.pages)
+    except OSError as error:
+        raise UsageError(
+            f"--log-pages: cannot write to {config.log.pages!r}: {error.strerror}; name another file, or -"
+        ) from error
 
 
 class _CrawlLogger(CrawlObserver):
