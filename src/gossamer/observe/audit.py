@@ -58,7 +58,7 @@ class PolitenessAudit:
         self._factor = factor
         self._max_adaptive_delay = max_adaptive_delay
         self._max_retry_after = max_retry_after
-        self.on_violation = on_violation
+        self._on_violation = on_violation
         self._hosts = _Memory(remembered)
         self._addresses = _Memory(remembered)
         self.requests = 0
@@ -132,8 +132,8 @@ class PolitenessAudit:
         self.violations += 1
         if len(self.first) < _KEPT_VIOLATIONS:
             self.first.append(violation)
-        if self.on_violation is not None:
-            self.on_violation(violation)
+        if self._on_violation is not None:
+            self._on_violation(violation)
 
 
 class _Memory:

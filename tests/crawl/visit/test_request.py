@@ -196,13 +196,13 @@ def test_a_contact_is_open_and_audited_while_the_request_is_under_way(rig: Rig) 
     rig.load(A)
     rig.fetcher.on("http://a.test/0", response())
     seen: list[tuple[object, int]] = []
-    rig.fetcher.on_request = lambda request: seen.append((rig.requester.open[A_ID], rig.audit.requests))
+    rig.fetcher.on_request = lambda request: seen.append((rig.requester.open_contacts[A_ID], rig.audit.requests))
     sent_at = rig.now
 
     run_travelling(fetch_page(rig))
 
     assert seen == [((sent_at, 0.0, A_ADDRESS), 1)]
-    assert rig.requester.open == {}
+    assert rig.requester.open_contacts == {}
 
 
 def test_the_audit_sees_a_request_that_comes_too_early(rig: Rig) -> None:
@@ -540,7 +540,7 @@ def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig,
     assert rig.wait_for_visit().task == visit.task
     assert rig.now == ended  # the host saw nothing, so there is no gap
     assert rig.address_choice.choose(both, A_ADDRESS, rig.now) == SECOND
-    assert rig.requester.open == {}
+    assert rig.requester.open_contacts == {}
     assert rig.journalled[A_ID].started is None
     rig.audit.on_request_start(A, A_ADDRESS, rig.now)
     assert rig.audit.violations == 0
