@@ -47,7 +47,7 @@ OURS: dict[str, tuple[str, ...]] = {
     ),
     "cli": (
         *("model", "errors", "clock", "config", "seed", "crawl", "observe", "lab", "reports", "version"),
-        *("service.server", "workers", "extract.full_page", "recrawl.freshness"),
+        *("service.server", "workers", "extract.full_page", "extract.main_text", "recrawl.freshness"),
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its store.
     "service": (
@@ -71,6 +71,8 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warc"),
     "pyarrow": ("reports.export.parquet",),
+    "pypdf": ("extract.pdf",),
+    "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
     "numpy": ("cli.simulate_recrawl", "lab.simulate"),
     "prometheus_client": ("service.metrics",),
@@ -90,7 +92,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
-    "importlib": ("cli", "backends", "native", "config.plugins", "crawl.hooks", "seed.engines", ""),
+    "importlib": ("cli", "backends", "native", "config.plugins", "extract.pdf", "crawl.hooks", "seed.engines", ""),
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "seed", "service", "workers"),
         "lab.simweb",
@@ -99,9 +101,9 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers"),
-    "subprocess": ("lab.simweb",),
+    "subprocess": ("extract.pdf", "lab.simweb"),
     "http": ("lab.simweb",),
-    "urllib": ("filter", "fetch.ftp", "seed", "service.access", "lab.simweb", "extract.sitemaps.feeds"),  # for parsing
+    "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds"),  # for parsing
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""
 

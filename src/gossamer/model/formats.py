@@ -1,11 +1,11 @@
-"""Text representations: excerpts of text that is too long or not a URL (without credentials), timestamps, digests and
-host names in the order of their domains."""
+"""Text representations: excerpts of text that is too long or not a URL (without credentials), host names, timestamps
+and digests."""
 
 import base64
 import datetime
 import re
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 SHOWN_BYTES = 256
 _USERINFO = re.compile(r"(?<=[/\\]{2})[^/\\?#]*@").sub
@@ -47,3 +47,16 @@ def sha1_text(digest: bytes) -> str:
 def reversed_name(host: str) -> str:
     """The labels of a host name from the last to the first, so that a domain's hosts sort together."""
     return ".".join(reversed(host.split(".")))
+
+
+MAX_LABEL: Final = 63  # RFC 1035, 2.3.4: octets of a label
+MAX_HOST: Final = 253  # the same limit for a name (255 octets on the wire) as text without the final dot
+_DNS_NAME = re.compile(r"[a-z0-9_*-]{1,63}(?:\.[a-z0-9_*-]{1,63})*").fullmatch
+
+
+def is_dns_name(host: str) -> bool:
+    """Whether resolvers accept this host (lower case, A-labels, no final dot) as a name.
+
+    More than RFC 1123 permits: names with underscores, asterisks, or hyphens in any place do exist.
+    """
+    return len(host) <= MAX_HOST and _DNS_NAME(host) is not None

@@ -49,17 +49,18 @@ _NOT_YET: Final[Mapping[str, str | None]] = {"error": "the crawl is being opened
 async def respond_until(opened: Awaitable[T], listening: socket.socket) -> T:
     """The result of `opened`. Until then, requests are answered: `/healthz` with 200, everything else with 503. The
     socket stays open."""
-    waiting: set[asyncio.StreamWriter] = set()
+    waiting: dict[asyncio.StreamWriter, None] = {}  # oldest first
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        waiting.add(writer)
+        waiting[writer] = None
+        if len(waiting) > _MOST:
+            next(iter(waiting)).transport.abort()
         try:
-            if len(waiting) <= _MOST:
-                await _answer(reader, writer)
+            await _answer(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # the client has disconnected, or sent no complete request
         finally:
-            waiting.discard(writer)
+            waiting.pop(writer, None)
             writer.close()
 
     server = await asyncio.start_server(answer, sock=listening.dup(), limit=_LONGEST_HEAD)
