@@ -93,7 +93,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
     "importlib": ("cli", "backends", "native", "config.plugins", "extract.pdf", "crawl.hooks", "seed.engines", ""),
     "asyncio": (
-        *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "seed", "service", "workers"),
+        *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",
     ),
     "concurrent": ("store.threads", "crawl", "service.queries"),
@@ -120,13 +120,8 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # Repairs and changes by an operator queue pages again, by the code of the store.
         ("backends.sqlite.verify", "store.table.bulk_changes"),
         ("backends.sqlite.crawl_reader", "store.table.bulk_changes"),
-        # Search engines are asked before a crawl, as politely as in one.
+        # Search engines are plugins that the configuration names.
         ("seed.engines", "config"),
-        ("seed.engines", "fetch"),
-        ("seed.polite_client", "config.hosts"),
-        ("seed.polite_client", "fetch"),
-        ("seed.polite_client", "filter.canonical"),
-        ("seed.polite_client", "frontier"),
         # The estimate is shown by `status` and in snapshots.
         ("recrawl.freshness", "observe.freshness"),
     }

@@ -89,7 +89,7 @@ def seeds_of_queries(config: Config, add_seeds: bool) -> list[Seed]:
     queries = queries_to_ask(config, add_seeds)
     if not queries:
         return []
-    from gossamer.seed.engines import seeds_from_queries
+    from gossamer.crawl.run.search import seeds_from_queries
 
     return seeds_from_queries(config, queries)
 
