@@ -63,6 +63,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parts", action="store_true", help="pages: also export the parts of each priority, as priority_parts"
     )
+    parser.add_argument(
+        "--raw", action="store_true", help="csv: keep control characters, and text that a spreadsheet would calculate"
+    )
     parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
 
@@ -84,6 +87,11 @@ def run(arguments: argparse.Namespace) -> int:
     parts = given.flag(arguments, "parts")
     if parts and what != "pages":
         raise UsageError("--parts: goes with --what pages")
+    raw = given.flag(arguments, "raw")
+    if raw and form != "csv":
+        raise UsageError(f"--raw: goes with --format csv, not with {form}")
+    if raw and output == "-" and sys.stdout.isatty():
+        raise UsageError("--raw: control characters are not printed to a terminal; use -o FILE or a pipe")
     location = location_of(arguments)
     directory = location.directory
     quiet = given.flag(arguments, "quiet")
@@ -96,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
                 write_rows(Tabs(stream, ()), reader.names())
         columns, rows = table_of(what, reader, crawl, directory, wanted, problems, by_id=nodes is not None, parts=parts)
         with open_output(output) as stream:
-            number = write_rows(writer_for(form, stream, columns), rows)
+            number = write_rows(writer_for(form, stream, columns, raw=raw), rows)
     line.clear()
     if not quiet:
         to = "" if output == "-" else f" to {formatter.printable(output)}"
@@ -137,13 +145,13 @@ def form_of(what: str, form: str | None, output: str) -> str:
     return form
 
 
-def writer_for(form: str, stream: BinaryIO, columns: Sequence[Column]) -> TableWriter:
+def writer_for(form: str, stream: BinaryIO, columns: Sequence[Column], *, raw: bool) -> TableWriter:
     if form == "parquet":
         from gossamer.reports.export.parquet import Parquet
 
         return Parquet(stream, columns)
     if form == "csv":
-        return Csv(stream, columns)
+        return Csv(stream, columns, raw=raw)
     return Tabs(stream, columns) if form == "tsv" else JsonLines(stream, columns)
 
 
