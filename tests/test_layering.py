@@ -46,7 +46,7 @@ OURS: dict[str, tuple[str, ...]] = {
     ),
     "cli": (
         *("model", "errors", "clock", "config", "seed", "crawl", "observe", "lab", "reports", "version"),
-        *("service.server", "workers", "extract.full_page", "recrawl.freshness"),
+        *("service.server", "workers", "extract.full_page", "extract.main_text", "recrawl.freshness"),
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its store.
     "service": (
@@ -70,6 +70,8 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warc"),
     "pyarrow": ("reports.export.parquet",),
+    "pypdf": ("extract.pdf",),
+    "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
     "numpy": ("cli.simulate_recrawl", "lab.simulate"),
     "prometheus_client": ("service.metrics",),
@@ -89,7 +91,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
-    "importlib": ("cli", "backends", "native", "config.plugins", "crawl.hooks", "seed.engines", ""),
+    "importlib": ("cli", "backends", "native", "config.plugins", "extract.pdf", "crawl.hooks", "seed.engines", ""),
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "seed", "service", "workers"),
         "lab.simweb",
@@ -98,7 +100,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers"),
-    "subprocess": ("lab.simweb",),
+    "subprocess": ("extract.pdf", "lab.simweb"),
     "http": ("lab.simweb",),
     "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds"),  # for parsing
 }

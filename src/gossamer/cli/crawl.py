@@ -129,7 +129,7 @@ def crawl_and_report(
             )
         from gossamer.crawl.run.signals import run_crawl
 
-    display = choose_display(config, sys.stderr)
+    display = choose_display(config, sys.stderr, shared=config.log.pages == "-" and sys.stdout.isatty())
     try:
         code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
     finally:
@@ -155,11 +155,14 @@ def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
 
 
 def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:
-    """The report, and with --json the contract's object as the last line of `out`."""
+    """The report, and with --json the contract's object as the last line of `out`. The report is not on `out` where
+    the page log or the object is."""
     if not config.quiet:
         directory = Path(config.dir)
         files = files_of(CrawlLocation.of(config))
-        print_report(last, directory, err if config.json else out, files, max_pages=config.max_pages)
+        print_report(
+            last, directory, err if config.json or config.log.pages == "-" else out, files, max_pages=config.max_pages
+        )
     if config.json:
         print(json_line(to_contract(last)), file=out, flush=True)
 

@@ -16,7 +16,7 @@ from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.formatter import json_line, printable
 from gossamer.seed.lists import Seed, read_arguments
 
-USAGE = "[URL...] [--dir DIR] [--host ADDRESS] [--port N] [options]"
+USAGE = "[URL...] [--query TEXT] [--dir DIR] [--port N] [options]"
 DESCRIPTION = """\
 Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
 letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
@@ -65,6 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     seeds += seeds_of_queries(config, add_seeds=True)
     as_json = given.flag(arguments, "json")
+    if as_json and config.log.pages == "-":
+        raise UsageError("--log-pages: with --json, standard output has the address and nothing else; name a file")
 
     from gossamer.service.server import serve
 

@@ -118,8 +118,12 @@ class ArchiveSection(Section, frozen=True, kw_only=True):
 
 
 class ContentSection(Section, frozen=True, kw_only=True):
-    """Duplicate content."""
+    """Texts and duplicate content."""
 
+    text: Annotated[
+        Literal["fast", "trafilatura"],
+        about("what finds the main text of a page: `trafilatura` is better and 20 times slower (extra `text`)"),
+    ] = "fast"
     near_duplicates: Annotated[
         Literal["mark", "skip", "off"],
         about("near-duplicates: store and mark them, skip them and their links, or do not look for them"),
@@ -182,14 +186,17 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
 
 
 class LogSection(Section, frozen=True, kw_only=True):
-    """The event log, `crawl.log`."""
+    """The event log, `crawl.log`, and the page log."""
 
-    rotate_bytes: Annotated[int, about("rotate the log at this size")] = 10_000_000
+    pages: Annotated[str | None, about("as `--log-pages`: a file, or `-` for standard output")] = None
+    rotate_bytes: Annotated[int, about("rotate the event log at this size")] = 10_000_000
     keep: Annotated[int, about("rotated files to keep")] = 3
 
     def __post_init__(self) -> None:
         at_least(self, 10_000, "rotate_bytes")
         at_least(self, 0, "keep")
+        if self.pages == "":
+            raise ValueError("pages must be the name of a file, or '-' for standard output, not ''")
 
 
 class ServiceSection(Section, frozen=True, kw_only=True):

@@ -40,7 +40,12 @@ class Route(NamedTuple):
 
 
 class Requester(CrawlObserver):
-    """Sends requests. `open` has the contacts in flight, by host, as the contact journal needs them."""
+    """Sends requests. `open_contacts` are those on the wire, by host, as the contact journal needs them: when each
+    started, how long the host took the last time, and the address.
+
+    Contacts are not visits: a visit has none while it looks for its address, and the host of a contact need not be that
+    of its visit (`frontier.cross_host`).
+    """
 
     def __init__(
         self,
@@ -66,8 +71,8 @@ class Requester(CrawlObserver):
         self._hosts = hosts
         self._counters = state.counters
         self._proxies = Proxies()
-        self.open: dict[HostId, tuple[Instant, float, str]] = {}
-        self.slowest: dict[str, float] = {}
+        self.open_contacts: dict[HostId, tuple[Instant, float, str]] = {}
+        self.slowest: dict[str, float] = {}  # the slowest hosts, with the seconds of their last response
 
     @property
     def proxy_failing(self) -> bool:
@@ -76,7 +81,7 @@ class Requester(CrawlObserver):
 
     def before_commit(self, batch: Batch, now: Instant) -> None:
         """Every contact that has ended is in the batch; the next file of the journal starts with those in flight."""
-        self._journal.turn_over([(host_id, *contact) for host_id, contact in self.open.items()])
+        self._journal.turn_over([(host_id, *contact) for host_id, contact in self.open_contacts.items()])
 
     def committed(self, committed: Committed) -> None:
         self._journal.forget()
@@ -129,7 +134,7 @@ class Requester(CrawlObserver):
         of the loop: with `finish`, `finish_unreached`, or `record_end` for a cross-host request."""
         started = self._clock.now()
         address = route.address
-        self.open[host_id] = (started, last_took, address)
+        self.open_contacts[host_id] = (started, last_took, address)
         self._journal.started(host_id, started, last_took, address)
         self._audit.on_request_start(host, address, started)
         options = self._hosts.for_host(host).options
@@ -174,7 +179,7 @@ class Requester(CrawlObserver):
         """End a visit without a connection: the host was not contacted, and the URL returns to its queue."""
         until = self._frontier.finish(visit, None, now, again=True)
         self._journal.finished(visit.host_id, until, visit.last_took, route.address)
-        del self.open[visit.host_id]
+        del self.open_contacts[visit.host_id]
         self._audit.on_request_end(visit.host, route.address, now, Seconds(0.0), contacted=False)
 
     def contact_ended(
@@ -187,9 +192,11 @@ class Requester(CrawlObserver):
         wait: Seconds | None,
     ) -> Contact:
         """The contact that has just ended, as the politeness rules need it."""
+        if outcome.repeats:
+            self._audit.on_repeats(host, outcome.repeats, now)
         # By our own clock, from before the request was sent: a fetcher that does not count the time of connecting would
         # make the gap, a multiple of it, too short.
-        took = Seconds(max(outcome.took, now - self.open[host_id][0]))
+        took = Seconds(max(outcome.took, now - self.open_contacts[host_id][0]))
         return Contact(now, took, crawl_delay, wait, self._hosts.for_host(host).min_delay)
 
     def finish(
@@ -221,7 +228,7 @@ class Requester(CrawlObserver):
         """Record the end of a contact and the rest of its host `until` then. `context` is None if the host has none."""
         address, took = route.address, contact.took
         self._journal.finished(host_id, until, took, address)
-        del self.open[host_id]
+        del self.open_contacts[host_id]
         self._audit.on_request_end(
             host,
             address,
