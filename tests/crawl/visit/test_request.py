@@ -502,6 +502,22 @@ def test_the_five_slowest_hosts_are_remembered(rig: Rig) -> None:
     assert sorted(rig.requester.slowest) == ["2.test", "3.test", "4.test", "5.test", "6.test"]
 
 
+def test_hf_28_the_audit_counts_what_the_fetcher_sent_and_objects_to_a_second_repeat(rig: Rig) -> None:
+    async def contact(number: int, repeats: int) -> None:
+        host_id, host, url = HostId(number), HostKey(f"h{number}.test"), Url(f"http://h{number}.test/")
+        rig.fetcher.on(url, response()._replace(repeats=repeats))
+        route = Route(Addresses((f"192.0.2.{number}",), rig.now), f"192.0.2.{number}")
+        outcome = await rig.requester.send(host_id, host, 0.0, route, url, Origin(url[:-1]))
+        ended = rig.requester.contact_ended(host_id, host, outcome, rig.now, None, None)
+        rig.requester.record_end(host_id, host, route, ended, rig.now, None)
+
+    for number, repeats in enumerate((0, 1, 3), 10):
+        run_travelling(contact(number, repeats))
+
+    assert (rig.audit.requests, rig.audit.violations) == (3 + 4, 2)
+    assert {str(violation) for violation in rig.audit.first} == {"host asked again: h12.test"}
+
+
 # --- addresses that cannot be reached ----------------------------------------------------------------
 
 

@@ -191,6 +191,8 @@ class Requester(CrawlObserver):
         wait: Seconds | None,
     ) -> Contact:
         """The contact that has just ended, as the politeness rules need it."""
+        if outcome.repeats:
+            self._audit.on_repeats(host, outcome.repeats, now)
         took = time_taken(outcome, self.open_contacts[host_id][0], now)
         return Contact(now, took, crawl_delay, wait, self._hosts.for_host(host).min_delay)
 
