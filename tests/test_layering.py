@@ -94,7 +94,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
     "importlib": ("cli", "backends", "native", "config.plugins", "extract.pdf", "crawl.hooks", "seed.engines", ""),
     "asyncio": (
-        *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "seed", "service", "workers"),
+        *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",
     ),
     "concurrent": ("store.threads", "crawl", "service.queries"),
@@ -118,13 +118,8 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),
-        # Search engines are asked before a crawl, as politely as in one.
+        # Search engines are plugins that the configuration names.
         ("seed.engines", "config"),
-        ("seed.engines", "fetch"),
-        ("seed.polite_client", "config.hosts"),
-        ("seed.polite_client", "fetch"),
-        ("seed.polite_client", "filter.canonical"),
-        ("seed.polite_client", "frontier"),
         # The estimate is shown by `status` and in snapshots.
         ("recrawl.freshness", "observe.freshness"),
     }
