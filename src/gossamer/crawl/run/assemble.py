@@ -43,9 +43,9 @@ from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp
 from gossamer.crawl.run.store import (
     Opening,
-    captures_for,
     commit_seeds,
     has_files,
+    open_archive,
     open_database,
     read_metadata,
     store_for,
@@ -86,7 +86,7 @@ from gossamer.model.units import HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit, Violation
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import price_from
-from gossamer.reports.ports import CrawlReader
+from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.table.reader import TableReader
 from gossamer.seed.lists import Seed
 from gossamer.seen.url_seen import SeenTest
@@ -169,6 +169,7 @@ class Crawl:
     bodies: BodyMemory
     reports: CrawlReader  # for the reader thread
     tables: Tables
+    archive: Archive  # what is committed
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
@@ -247,9 +248,9 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
     db = open_database(opening)
     known = read_metadata(opening, db, hosts, politeness)
     planner = recrawl_planner_for(config, known.price, clock.now())
-    captures, capture = captures_for(config, directory, known.warc_lengths, clock)
+    archive = open_archive(config, directory, known.warc_lengths, clock)
     ordering = ordering_for(config)
-    writer = table_writer(opening, db, captures, planner, ordering)
+    writer = table_writer(opening, db, archive.captures, planner, ordering)
     loader = TableLoader(opening.tables.open_reader())
     queries = StoreQueries(loader, ReaderThread())
 
@@ -298,7 +299,7 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
             duplicates,
             large_pages,
             _document_settings_for(config),
-            capture=capture,
+            capture=archive.encode,
             hosts=hosts,
             planner=planner,
         ),
@@ -369,6 +370,7 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
         bodies=network.bodies,
         reports=TableReader(opening.tables.open_reader()),
         tables=opening.tables,
+        archive=archive.reading,
     )
 
 
