@@ -115,6 +115,7 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The tables in memory are SQLite's without a file.
         ("backends.memory", "backends.sqlite"),
         ("crawl.run.assemble", "reports"),
+        ("crawl.run.crawl", "reports"),
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),
