@@ -124,7 +124,8 @@ class PoliteClient:
             return NoAnswer("crawl_delay_too_long", f"it asks for a delay of {wait:.0f} seconds")
         await asyncio.sleep(max(0.0, wait))
         begun = self._clock.monotonic()
-        outcome = await self._fetcher.fetch(Request(page.url, page.host, page.port, address, options=settings.options))
+        options = settings.options_for(page.origin, page.port)
+        outcome = await self._fetcher.fetch(Request(page.url, page.host, page.port, address, options=options))
         now, took = self._clock.now(), Seconds(self._clock.monotonic() - begun)
         if not isinstance(outcome, Failed) or outcome.contacted:
             contact = Contact(now, took, crawl_delay, requested_wait(outcome, now), settings.min_delay)
