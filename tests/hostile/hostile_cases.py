@@ -222,6 +222,13 @@ GROUPS: tuple[Group, ...] = (
         },
     ),
     Group(
+        "Output",
+        {
+            "OU-01": "titles, link texts and paragraphs that a spreadsheet takes for formulas",
+            "OU-02": "control characters in titles, header fields, status lines and redirects, shown on a terminal",
+        },
+    ),
+    Group(
         "Control API",
         {
             "AP-01": "a body of 1 GiB, with and without a declared length",

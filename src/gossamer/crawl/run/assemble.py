@@ -39,7 +39,7 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import CrawlTables, archive_folder
+from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp
 from gossamer.crawl.run.store import (
     Opening,
@@ -87,9 +87,10 @@ from gossamer.observe.audit import PolitenessAudit, Violation
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import price_from
 from gossamer.reports.ports import CrawlReader
+from gossamer.reports.table.reader import TableReader
 from gossamer.seed.lists import Seed
 from gossamer.seen.url_seen import SeenTest
-from gossamer.store.ports import ContactJournal, PartitionOwner
+from gossamer.store.ports import ContactJournal, PartitionOwner, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 
@@ -167,11 +168,11 @@ class Crawl:
     reads: ReaderThread
     bodies: BodyMemory
     reports: CrawlReader  # for the reader thread
-    tables: CrawlTables
+    tables: Tables
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
-        return self.tables.open_crawl_reader()
+        return TableReader(self.tables.open_reader())
 
     def change_rules(self, config: Config) -> None:
         """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
@@ -189,9 +190,9 @@ class Crawl:
         await self.fetcher.close()
         await self.resolver.close()
         await self.large_pages.close()
-        self.store.close()
         self.reports.close()
-        self.loader.close()  # the last one: a connection for reports cannot leave the database without a log
+        self.loader.close()
+        self.store.close()  # the last connection, so that it can tidy up the store
         self.tables.close()
         self.journal.close()
         # Only the journal knows of visits that were cancelled and outcomes that could not be committed: then it stays.
@@ -366,7 +367,7 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
         health=health,
         reads=queries.thread,
         bodies=network.bodies,
-        reports=opening.tables.open_crawl_reader(),
+        reports=TableReader(opening.tables.open_reader()),
         tables=opening.tables,
     )
 

@@ -27,7 +27,8 @@ LOOK_UP_PATIENCE = Seconds(0.3)
 """Seconds that a visit waits for a name server. Most answer at once; a silent one must not block the slots."""
 LOOK_AGAIN = Seconds(0.5)
 """Seconds until the visit comes back to look for the answer in the cache."""
-_ROBOTS_BYTES = 512_000 + 65_536  # what is parsed of a robots.txt, and room for its transfer coding
+ROBOTS_BYTES = 512_000 + 65_536
+"""Bytes of a robots.txt that are read: what is parsed, and room for its transfer coding."""
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
@@ -150,11 +151,9 @@ class Requester(CrawlObserver):
         self, host_id: HostId, host: HostKey, last_took: float, route: Route, url: Url, origin: Origin
     ) -> FetchOutcome:
         """The same for a robots.txt: with its own timeout, and no more bytes than are parsed."""
-        try:
-            async with asyncio.timeout(ROBOTS_TIMEOUT):
-                return await self.send(host_id, host, last_took, route, url, origin, body_bytes=_ROBOTS_BYTES)
-        except TimeoutError:
-            return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", ROBOTS_TIMEOUT, contacted=True)
+        return await within_robots_timeout(
+            self.send(host_id, host, last_took, route, url, origin, body_bytes=ROBOTS_BYTES)
+        )
 
     def try_other_address(self, host: HostKey, route: Route, outcome: FetchOutcome, now: Instant) -> bool:
         """Whether the visit is to be repeated because only its address failed and the host has others to dial, or
@@ -193,9 +192,7 @@ class Requester(CrawlObserver):
         """The contact that has just ended, as the politeness rules need it."""
         if outcome.repeats:
             self._audit.on_repeats(host, outcome.repeats, now)
-        # By our own clock, from before the request was sent: a fetcher that does not count the time of connecting would
-        # make the gap, a multiple of it, too short.
-        took = Seconds(max(outcome.took, now - self.open_contacts[host_id][0]))
+        took = time_taken(outcome, self.open_contacts[host_id][0], now)
         return Contact(now, took, crawl_delay, wait, self._hosts.for_host(host).min_delay)
 
     def finish(
@@ -266,6 +263,21 @@ def _to_be_kept(found: Addresses | None, context: HostContext | None) -> str | N
     if context is not None:
         context.resolved_until = found.expires
     return StoredAnswer(found.addresses, found.expires).to_text()
+
+
+async def within_robots_timeout(sending: Coroutine[Any, Any, FetchOutcome]) -> FetchOutcome:
+    """The outcome of a request for robots.txt."""
+    try:
+        async with asyncio.timeout(ROBOTS_TIMEOUT):
+            return await sending
+    except TimeoutError:
+        return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", ROBOTS_TIMEOUT, contacted=True)
+
+
+def time_taken(outcome: FetchOutcome, started: Instant, now: Instant) -> Seconds:
+    """How long a host took, by our own clock from before the request was sent: a fetcher that does not count the time
+    of connecting would make the gap, a multiple of it, too short."""
+    return Seconds(max(outcome.took, now - started))
 
 
 def port_of(origin: Origin) -> int:
