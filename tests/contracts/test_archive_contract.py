@@ -1,57 +1,29 @@
 """The archive: what is appended is kept if it is committed, and is read back by its location."""
 
-from collections.abc import Callable
 from hashlib import sha1
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from gossamer.backends.memory import MemoryArchive
-from gossamer.backends.warc.archive import WarcArchive
-from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
+from gossamer.backends.warc.captures import WarcEncoder
 from gossamer.errors import ArchiveError, DamagedRecord
 from gossamer.model.settlement import Capture
 from gossamer.reports.ports import Archive
 from gossamer.reports.readback import document_in, read_response
 from gossamer.store.ports import CaptureFiles, Location
-from tests.backends.warc.warc_samples import new_ids, response_of, writer_in
+from tests.backends.warc.warc_samples import new_ids, response_of
+from tests.contracts.conftest import ArchivePorts
 
 BODIES = [b"first", b"second", b"third"]
 
 
-class Ports(NamedTuple):
-    """One archive, for writing and for reading."""
-
-    captures: CaptureFiles
-    archive: Archive
-
-
-def in_files(directory: Path) -> Ports:
-    return Ports(WarcCaptures(writer_in(directory), new_ids(1)), WarcArchive(directory))
-
-
-def in_memory(directory: Path) -> Ports:
-    made = MemoryArchive(new_ids(1))
-    return Ports(made, made)
-
-
-ARCHIVES: dict[str, Callable[[Path], Ports]] = {"warc": in_files, "memory": in_memory}
-
-
-@pytest.fixture(params=ARCHIVES)
-def ports(request: pytest.FixtureRequest, tmp_path: Path) -> Ports:
-    return ARCHIVES[request.param](tmp_path)
+@pytest.fixture
+def captures(archive_ports: ArchivePorts) -> CaptureFiles:
+    return archive_ports.captures
 
 
 @pytest.fixture
-def captures(ports: Ports) -> CaptureFiles:
-    return ports.captures
-
-
-@pytest.fixture
-def archive(ports: Ports) -> Archive:
-    return ports.archive
+def archive(archive_ports: ArchivePorts) -> Archive:
+    return archive_ports.archive
 
 
 @pytest.fixture

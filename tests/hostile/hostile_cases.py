@@ -93,6 +93,7 @@ GROUPS: tuple[Group, ...] = (
             "RD-16": "a hundred hosts that redirect to one victim",
             "RD-17": "300 with a page of alternatives",
             "RD-18": "a `Refresh` header",
+            "RD-19": "a redirect from an origin with credentials to http, or to another port",
         },
     ),
     Group(

@@ -15,7 +15,6 @@ from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
     any_host_exempt,
-    domain_of,
     trap_exemption,
 )
 from gossamer.crawl.document.admission import Admission
@@ -25,6 +24,7 @@ from gossamer.crawl.run.opener import archive_in, store_kind
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.fetch.robots import parse_robots
+from gossamer.filter.domains import domain_of
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
@@ -148,6 +148,8 @@ def read_metadata(
     """Read what is known, and remember the configuration. Restores the operator's overrides into `hosts`."""
     config, facts = opening.config, Metadata(db)
     hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
+    facts.save_options(shape_of(config))
+    facts.set_recrawl_policy(config.recrawl.policy)
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
@@ -157,8 +159,6 @@ def read_metadata(
 
     now = opening.clock.now()
     recovered = recover_contacts(opening.journal.last_contacts(), politeness, now, known_clock)
-    facts.save_options(shape_of(config))
-    facts.set_recrawl_policy(config.recrawl.policy)
     return KnownCrawl(
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
