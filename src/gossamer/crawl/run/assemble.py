@@ -177,10 +177,11 @@ class Crawl:
         """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
         too. Raises ConfigError; then nothing was changed."""
         hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
+        policy = recrawl_policy_for(config)
         self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
         self.hosts.replace_with(hosts)
         requeue = self.engine.requeue
-        requeue.planner.reconfigure(config.recrawl, recrawls, opening_price_for(config))
+        requeue.planner.reconfigure(config.recrawl, policy, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
         self.engine.pump_soon()
 

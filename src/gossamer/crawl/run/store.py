@@ -18,6 +18,7 @@ from gossamer.config.load import Config, shape_of
 from gossamer.config.policies import (
     any_host_exempt,
     domain_of,
+    recrawl_policy_for,
     trap_exemption,
 )
 from gossamer.crawl.document.admission import Admission
@@ -171,7 +172,7 @@ def read_metadata(
     now = opening.clock.now()
     recovered = recover_contacts(opening.journal.last_contacts(), politeness, now, known_clock)
     facts.save_options(shape_of(config))
-    facts.set_recrawl_policy(config.recrawl.policy)
+    facts.set_memory_format(recrawl_policy_for(config).memory_format)
     return KnownCrawl(
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
