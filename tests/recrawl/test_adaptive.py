@@ -46,7 +46,8 @@ def random_history(chance: random.Random) -> tuple[list[float], list[float], lis
 
 def planned_gaps(visits: Sequence[float], changes: Sequence[float], *, dated: bool, terms: Terms) -> Iterator[float]:
     """What the policy plans after each of the visits."""
-    memory, last = EMPTY_MEMORY, None
+    memory = EMPTY_MEMORY
+    last: float | None = None
     for day in visits:
         k = bisect_right(changes, day)
         changed = last is not None and k > 0 and changes[k - 1] > last
@@ -135,9 +136,10 @@ def test_the_interval_moves_to_the_time_between_changes_and_grows_while_nothing_
     chance = random.Random(7)
     terms = Terms(prior=ADAPTIVE.prior(HostRates(), Terms().usual))
     for between in (1 / 1440, 1 / 24, 1.0, 60.0):
-        memory, now, gap, gaps = EMPTY_MEMORY, Instant(0.0), None, []
+        plan = ADAPTIVE.after(Visited(Instant(0.0)), EMPTY_MEMORY, terms)
+        memory, gap, now, gaps = plan.memory, plan.gap(Instant(0.0)), plan.next_visit, []
         for _ in range(200):
-            changed = gap is not None and chance.random() < 1 - exp(-gap / DAY / between)
+            changed = chance.random() < 1 - exp(-gap / DAY / between)
             plan = ADAPTIVE.after(Visited(now, gap, changed), memory, terms)
             memory, gap, now = plan.memory, plan.gap(now), plan.next_visit
             gaps.append(gap / DAY)

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from gossamer.model.facts import CopySample, QueuePosition, UrlFacts
 from gossamer.model.formats import iso_timestamp, sha1_text
+from gossamer.model.outcome import FailureClass, failure_class
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant, Url
 
@@ -142,6 +143,7 @@ class DeadFilter:
 
     host: str | None = None
     reason: str | None = None
+    failure_class: FailureClass | None = None
 
 
 class DeadLetter(NamedTuple):
@@ -167,6 +169,7 @@ def dead_object(letter: DeadLetter) -> Json:
         "url": letter.url,
         "host": letter.host,
         "reason": letter.reason,
+        "class": failure_class(letter.reason).value,
         "tries": letter.tries,
         "depth": letter.depth,
         "priority": letter.priority,

@@ -140,10 +140,14 @@ class SqliteCrawlEditor(SqliteCrawlReader):
     """`reports.ports.CrawlEditor`. The caller holds the lock of the directory."""
 
     def requeue_dead(self, wanted: DeadFilter, now: Instant, position: PositionOf) -> int:
-        return bulk_changes.requeue_dead(self._database, now, position, host=wanted.host, reason=wanted.reason)
+        return bulk_changes.requeue_dead(
+            self._database, now, position, host=wanted.host, reason=wanted.reason, failure_class=wanted.failure_class
+        )
 
     def drop_dead(self, wanted: DeadFilter, now: Instant, position: PositionOf) -> int:
-        return bulk_changes.drop_dead(self._database, now, position, host=wanted.host, reason=wanted.reason)
+        return bulk_changes.drop_dead(
+            self._database, now, position, host=wanted.host, reason=wanted.reason, failure_class=wanted.failure_class
+        )
 
     def repair(self, now: Instant, position: PositionOf) -> AbstractContextManager[Repair]:
         return SqliteRepair(self._db, self._database, now, position)

@@ -3,6 +3,7 @@
 -- name: ids
 SELECT id FROM urls WHERE state = 7 AND id > :after
     AND (:host_id IS NULL OR host_id = :host_id) AND (:reason IS NULL OR reason = :reason)
+    AND (:corrupted IS NULL OR (coalesce(reason, '') IN (SELECT value FROM json_each(:reasons))) = :corrupted)
 ORDER BY id LIMIT :most
 
 -- The ids of a window go where /*ids*/ stands.

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from gossamer.backends.sqlite.database import host_row, last_url, named_queries, our_errors
+from gossamer.model.outcome import CORRUPTED, FailureClass
 from gossamer.model.states import UrlState
 from gossamer.reports.records import DeadFilter, DeadLetter, PageFilter, PageRow, Progress, Window
 
@@ -98,4 +99,11 @@ def _window(db: sqlite3.Connection, wanted: DeadFilter, after: int, most: int) -
 
 def _values(db: sqlite3.Connection, wanted: DeadFilter, after: int, most: int) -> dict[str, object]:
     host_id = None if wanted.host is None else host_row(db, wanted.host)
-    return {"after": after, "host_id": host_id, "reason": wanted.reason, "most": most}
+    return {
+        "after": after,
+        "host_id": host_id,
+        "reason": wanted.reason,
+        "corrupted": None if wanted.failure_class is None else wanted.failure_class is FailureClass.CORRUPTED,
+        "reasons": json.dumps(sorted(CORRUPTED)),
+        "most": most,
+    }
