@@ -1,13 +1,12 @@
 """`gossamer dead`: lists, requeues or drops dead letters."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_location_options, location_of
+from gossamer.cli.open_crawl import add_location_options, location_of, scores_in
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import HeldPart, hold_crawl, open_crawl
@@ -57,12 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
     action = given.text(arguments, "action")
     if action == "list":
         with open_crawl(location) as crawl:
-            return _list(map(dead_object, list_dead(crawl.stores, wanted)), as_json)
+            scores = scores_in(crawl, directory)
+            return _list((dead_object(letter, scores.total) for letter in list_dead(crawl.stores, wanted)), as_json)
     with hold_crawl(location) as parts:
         number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)
     done = "requeued" if action == "requeue" else "dropped"
     if as_json:
-        print(json.dumps({done: number}))
+        print(formatter.json_line({done: number}))
     else:
         more = ""
         if action == "requeue" and number:
@@ -82,7 +82,7 @@ def _list(letters: Iterable[Json], as_json: bool) -> int:
     number = 0
     for letter in letters:
         number += 1
-        sys.stdout.write((json.dumps(letter) if as_json else dead_line(letter)) + "\n")
+        sys.stdout.write((formatter.json_line(letter) if as_json else dead_line(letter)) + "\n")
     if not number and not as_json:
         print("no dead letters", file=sys.stderr)
     return 0

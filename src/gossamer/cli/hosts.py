@@ -1,7 +1,6 @@
 """`gossamer hosts`: a line for every host."""
 
 import argparse
-import json
 import sys
 from itertools import islice
 
@@ -9,10 +8,9 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
 from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
+from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import open_crawl
-from gossamer.crawl.visit.host_overrides import ORDERS
-from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey
 from gossamer.observe import formatter
 from gossamer.reports.all_workers import list_hosts
@@ -50,15 +48,15 @@ def run(arguments: argparse.Namespace) -> int:
     location = location_of(arguments)
     directory = location.directory
     with open_crawl(location) as crawl:
-        orders = HostOverrides.from_texts(*(reader.status.fact(ORDERS) for reader in crawl.readers))
+        overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
         rows = list_hosts(crawl.stores, HostFilter(host=host), sort, limit=None if cut else limit)
         chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))
     book, now = PolicyCache(config), clock_of(directory).now()
     if not chosen and not as_json:
         print("no such hosts", file=sys.stderr)
     for row in chosen:
-        about = host_object(row, book, now, orders.ordered_for(HostKey(row.host)))
-        text = json.dumps(about) if as_json else "\n".join(host_lines(about))
+        about = host_object(row, book, now, overrides.hosts.for_host(HostKey(row.host)))
+        text = formatter.json_line(about) if as_json else "\n".join(host_lines(about))
         sys.stdout.write(text + "\n")
     return 0
 
@@ -74,7 +72,7 @@ def host_lines(about: Json) -> list[str]:
     assert isinstance(excluded, dict) and isinstance(cuts, list)
     wait, delay = about["wait"], about["delay"]
     assert isinstance(wait, float | int) and isinstance(delay, float | int)
-    parts = [f"{formatter.printable(str(about['host'])):<32}  {about['state']:<7}  {about['queued']:>8} queued"]
+    parts = [f"{about['host']!s:<32}  {about['state']:<7}  {about['queued']:>8} queued"]
     parts.append(f"{about['fetched']:>8} fetched")
     parts.append(f"delay {formatter.seconds(delay)}" + (" by order" if about["ordered_delay"] is not None else ""))
     if about["paused"]:
@@ -84,9 +82,9 @@ def host_lines(about: Json) -> list[str]:
     if about["dropped"]:
         parts.append("dropped through the service")
     if about["trouble"]:
-        parts.append(formatter.printable(str(about["trouble"])))
+        parts.append(str(about["trouble"]))
     if excluded:
         parts.append("kept out: " + ", ".join(f"{reason} {n}" for reason, n in excluded.items()))
     lines = ["  ".join(parts)]
-    lines += [f"    {cut['reason']}  {formatter.printable(str(cut['shape']))}: {cut['figures']}" for cut in cuts]
-    return lines
+    lines += [f"    {cut['reason']}  {cut['shape']}: {cut['figures']}" for cut in cuts]
+    return [formatter.printable(line) for line in lines]

@@ -1,33 +1,46 @@
-"""Request settings by host, made from `[fetch]`, the `[host]` sections and the environment, which holds the secrets."""
+"""Settings by host: from `[fetch]`, the `[host]` sections and the environment, which holds the secrets, with the
+operator's overrides."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gossamer.config.load import Config
+from gossamer.config.overrides import HostOverrides
 from gossamer.config.sections import FetchSection, HostSection
 from gossamer.errors import ConfigError
 from gossamer.extract.content_types import Kinds
 from gossamer.fetch.http.options import HostOptions, Proxy
+from gossamer.fetch.ports import WantedBodies
 from gossamer.filter.host_table import HostTable, host_table
-from gossamer.model.units import HostKey, Seconds
+from gossamer.model.units import HostKey, Origin, Seconds
 
-Wants = Callable[[int, Mapping[str, str]], bool]
-"""Whether to read the body of a response with this status and these header fields."""
+_PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Settings of one host: request options, minimum delay and the kinds of documents to keep."""
+    """Settings of one host: request options, minimum delay and the kinds of documents to keep.
+
+    `options` are those of its origin `sent_to`. For other origins of the host they are `elsewhere`, without its header
+    fields and credentials; None if the host has neither, so that there is no difference."""
 
     options: HostOptions = HostOptions()
     min_delay: Seconds | None = None  # None: the crawl's
     kinds: Kinds = field(default_factory=Kinds)
+    elsewhere: HostOptions | None = None
+    sent_to: tuple[str, int] = ("https", 443)  # scheme and port
+
+    def options_for(self, origin: Origin, port: int) -> HostOptions:
+        """The options of requests to an origin of this host, whose port is `port`."""
+        if self.elsewhere is None or (origin.partition(":")[0], port) == self.sent_to:
+            return self.options
+        return self.elsewhere
 
     @property
-    def wants(self) -> Wants | None:
-        """Decides from the head of a response whether its body is wanted; None if every body is."""
-        return None if self.kinds.everything else self.kinds.wants_head
+    def wants(self) -> WantedBodies | None:
+        """Decides whether the body of a response is wanted; None if every body is."""
+        return None if self.kinds.everything else self.kinds
 
     @property
     def proxied(self) -> bool:
@@ -35,21 +48,22 @@ class HostSettings:
 
 
 class HostSettingsTable:
-    """The settings of every host: its own section where there is one, else the default.
+    """What applies to a host now: its own section where there is one, else the default; and the operator's overrides.
 
     A crawl has one table. Callers look a host up for each request and keep nothing, because a reload or the service
-    may change the settings while the crawl runs."""
+    may change the settings while the crawl runs. The service changes `overrides`, which have precedence and which
+    `replace_with` keeps. The rules for URLs in `[host]` sections are part of the entry rules (`filter.rules`)."""
 
     def __init__(
         self,
         default: HostSettings | None = None,
         single: HostTable[HostSettings] | None = None,
-        delays: Mapping[HostKey, Seconds] | None = None,
+        overrides: HostOverrides | None = None,
     ) -> None:
-        """`delays` are set through the service and may change; they have precedence, and `replace_with` keeps them."""
         self.default = default or HostSettings()
         self._single = single or HostTable()
-        self._delays: Mapping[HostKey, Seconds] = {} if delays is None else delays
+        self.overrides = HostOverrides() if overrides is None else overrides
+        self._delays = self.overrides.delays
 
     def for_host(self, host: HostKey) -> HostSettings:
         if not self._single.entries and not self._delays:  # called several times a page
@@ -65,11 +79,9 @@ class HostSettingsTable:
 Fields = tuple[tuple[str, str], ...]
 
 
-def host_settings_for(
-    config: Config, environ: Mapping[str, str], delays: Mapping[HostKey, Seconds] | None = None
-) -> HostSettingsTable:
-    """The settings of all hosts; `delays` as in `HostSettingsTable`. Raises ConfigError, with the key and, unless it is
-    a secret, the value."""
+def host_settings_for(config: Config, environ: Mapping[str, str]) -> HostSettingsTable:
+    """The settings of all hosts, without overrides. Raises ConfigError, with the key and, unless it is a secret, the
+    value."""
     fetch = config.fetch
     headers = dict(fetch.headers)
     if fetch.accept_language is not None:
@@ -83,12 +95,13 @@ def host_settings_for(
         None,
         Kinds(fetch.kinds),
     )
-    single = {name: _host_settings(own, default, f'host."{name}"', environ) for name, own in config.host.items()}
-    return HostSettingsTable(default, host_table(single, "host"), delays)
+    single = {name: _host_settings(name, own, default, environ) for name, own in config.host.items()}
+    return HostSettingsTable(default, host_table(single, "host"))
 
 
-def _host_settings(section: HostSection, default: HostSettings, key: str, environ: Mapping[str, str]) -> HostSettings:
+def _host_settings(name: str, section: HostSection, default: HostSettings, environ: Mapping[str, str]) -> HostSettings:
     """The default settings with what is different for this host."""
+    key = f'host."{name}"'
     basic, bearer = _credentials(section, key, environ)
     theirs = {name.lower() for name in section.headers}
     inherited = tuple(field for field in default.options.headers if field[0].lower() not in theirs)
@@ -102,7 +115,26 @@ def _host_settings(section: HostSection, default: HostSettings, key: str, enviro
         key,
     )
     kinds = default.kinds if section.kinds is None else Kinds(section.kinds, f"{key}.kinds")
-    return HostSettings(options, None if section.delay is None else Seconds(section.delay), kinds)
+    elsewhere = None
+    if section.headers or section.auth is not None:
+        elsewhere = replace(options, headers=default.options.headers, basic=None, bearer=None)
+    delay = None if section.delay is None else Seconds(section.delay)
+    return HostSettings(options, delay, kinds, elsewhere, _sent_to(name, section.origin, f"{key}.origin"))
+
+
+def _sent_to(name: str, origin: str | None, key: str) -> tuple[str, int]:
+    """The scheme and the port of an origin of this host; https and its port if there is none."""
+    if origin is None:
+        return "https", _PORTS["https"]
+    scheme, _, authority = origin.removesuffix("/").lower().partition("://")
+    port = authority.removeprefix(name.lower())
+    number = port.removeprefix(":") or str(_PORTS.get(scheme, 0))
+    valid = scheme in _PORTS and authority.startswith(name.lower()) and port[:1] in ("", ":") and number.isdecimal()
+    if not valid or not 0 < int(number) < 65536:
+        raise ConfigError(
+            key, f"{origin!r} is not an origin of this host; expected https://{name}, or with http or a port"
+        )
+    return scheme, int(number)
 
 
 def _options(

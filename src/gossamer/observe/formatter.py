@@ -1,5 +1,6 @@
 """Readable text: counts, sizes, durations, dates, untrusted strings, and reports made of titled rows."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +72,12 @@ def timestamp(at: float | None) -> str | None:
     return None if at is None else iso_timestamp(at)
 
 
+def page_line(at: str | None, priority: float, depth: int, size_bytes: int | None, status: str, url: str) -> str:
+    """A page in columns: timestamp, priority, depth, size, status, URL; a hyphen for what is not known."""
+    size_text = "-" if size_bytes is None else str(size_bytes)
+    return f"{at or '-':<24}  {priority:>7.4f}  {depth:>3}  {size_text:>9}  {status:<8}  {printable(url)}"
+
+
 def printable(text: str, width: int | None = None) -> str:
     """Untrusted text made safe for a terminal: unprintable characters are escaped; cut to `width` characters."""
     if not text.isprintable():
@@ -78,6 +85,11 @@ def printable(text: str, width: int | None = None) -> str:
     if width is not None and len(text) > width:
         text = text[: max(width - 1, 0)] + "…"
     return text
+
+
+def json_line(value: object) -> str:
+    """A value as JSON on one line, in ASCII without control characters."""
+    return json.dumps(value).replace("\x7f", "\\u007f")
 
 
 def largest(counts: Mapping[str, int], most: int) -> list[tuple[str, int]]:
@@ -106,10 +118,10 @@ def plain_report(sections: Sequence[Section]) -> str:
     lines: list[str] = []
     for section in sections:
         width = max(len(row[1]) for row in section.rows)
-        lines.append(section.title)
+        lines.append(printable(section.title))
         for name, value, remark in section.rows:
             shown = value.ljust(width) if is_text(value) else value.rjust(width)
-            lines.append(f"  {name:<{label}}  {shown}  {remark}".rstrip())
+            lines.append(printable(f"  {name:<{label}}  {shown}  {remark}".rstrip()))
         lines.append("")
     return "\n".join(lines)
 

@@ -2,12 +2,12 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from gossamer.model.facts import CopySample, QueuePosition, UrlFacts
-from gossamer.model.formats import iso_timestamp, sha1_text
+from gossamer.model.facts import CopySample, PriorityFacts, QueuePosition, UrlFacts
+from gossamer.model.formats import iso_timestamp, reversed_name, sha1_text
 from gossamer.model.outcome import FailureClass, failure_class
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant, Url
@@ -23,6 +23,12 @@ FingerprintsOf = Callable[[Sequence[str], int], Sequence[int]]
 
 PositionOf = Callable[[UrlFacts], QueuePosition]
 """Computes the position of a URL in the queue, by the ordering of the crawl."""
+
+PriorityOf = Callable[[PriorityFacts], float]
+"""Computes the priority of a URL, by the ordering of the crawl."""
+
+PartsOf = Callable[[PriorityFacts], Mapping[str, float]]
+"""Computes the parts of that priority, by name."""
 
 MOST_OVERDUE = 10_000
 """Overdue URLs are counted up to this number."""
@@ -63,7 +69,7 @@ class PageRow(NamedTuple):
     host: str
     state: UrlState
     depth: int
-    priority: float
+    facts: PriorityFacts
     found_at: float
     found_on: str | None
     next_visit: float | None
@@ -96,15 +102,15 @@ class PageRow(NamedTuple):
         return Visited(self.at, self.status, self.mime)
 
 
-def page_object(row: PageRow) -> Json:
-    """JSON form of a page."""
+def page_object(row: PageRow, priority_of: PriorityOf, parts_of: PartsOf | None = None) -> Json:
+    """JSON form of a page; with the parts of its priority if they are wanted."""
     file, offset, length = row.warc_file, row.warc_offset, row.warc_length
     return {
         "url": row.url,
         "status": row.status,
         "state": row.state.word,
         "depth": row.depth,
-        "priority": row.priority,
+        "priority": priority_of(row.facts),
         "size": row.size,
         "digest": None if row.digest is None else sha1_text(row.digest),
         "fetched_at": timestamp(row.at),
@@ -124,6 +130,7 @@ def page_object(row: PageRow) -> Json:
         "unverified": bool(row.unverified),
         "replaced_characters": row.replaced,
         "warc": None if file is None else {"file": file, "offset": offset, "length": length},
+        **({} if parts_of is None else {"priority_parts": parts_of(row.facts)}),
     }
 
 
@@ -155,7 +162,7 @@ class DeadLetter(NamedTuple):
     reason: str | None
     tries: int
     depth: int
-    priority: float
+    facts: PriorityFacts
     found_at: float
     failed_at: float | None
     status: int | None
@@ -163,7 +170,7 @@ class DeadLetter(NamedTuple):
     found_on: str | None
 
 
-def dead_object(letter: DeadLetter) -> Json:
+def dead_object(letter: DeadLetter, priority_of: PriorityOf) -> Json:
     """JSON form of a dead letter."""
     return {
         "url": letter.url,
@@ -172,7 +179,7 @@ def dead_object(letter: DeadLetter) -> Json:
         "class": failure_class(letter.reason).value,
         "tries": letter.tries,
         "depth": letter.depth,
-        "priority": letter.priority,
+        "priority": priority_of(letter.facts),
         "failed_at": timestamp(letter.failed_at),
         "status": letter.status,
         "detail": letter.detail,
@@ -211,11 +218,6 @@ class HostRow(NamedTuple):
     fetched: int  # URLs that were answered at least once
     known: int
     excluded: Counter[str]  # by reason
-
-
-def reversed_name(host: str) -> str:
-    """The labels of a host name from the last to the first, so that a domain's hosts sort together."""
-    return ".".join(reversed(host.split(".")))
 
 
 HOST_SORTS: dict[str, Callable[[HostRow], float | str]] = {

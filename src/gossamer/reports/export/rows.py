@@ -11,8 +11,10 @@ from gossamer.filter.canonical import Canonicaliser
 from gossamer.model.formats import sha1_text
 from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export.documents import ArchivedPage, Documents, link_rows
+from gossamer.reports.export.markdown import MarkdownFolder
 from gossamer.reports.export.tables import Row, Selection
 from gossamer.reports.records import PageEdges, PageRow
+from gossamer.reports.scores import Scores
 
 
 class NodeTable:
@@ -40,6 +42,18 @@ PAGES_OF_EDGES = 200
 Complaint = Callable[[str], None]
 
 
+class PageColumns:
+    """The columns of a page, with the parts of its priority if they are wanted."""
+
+    def __init__(self, scores: Scores, *, parts: bool = False) -> None:
+        self._scores = scores
+        self._parts = parts
+
+    def row(self, page: PageRow) -> Row:
+        priority = self._scores.total(page.facts)
+        return (*_page(page, priority), self._scores.parts(page.facts)) if self._parts else _page(page, priority)
+
+
 class ArchivedRows:
     """Rows for which pages are parsed again from the archive.
 
@@ -53,21 +67,21 @@ class ArchivedRows:
         self._documents = documents
         self._complain = complain
 
-    def pages(self) -> Iterator[Row]:
+    def pages(self, columns: PageColumns) -> Iterator[Row]:
         """As `page_rows`, filtered by language."""
         for row, _ in self._found():
-            yield _page(row)
+            yield columns.row(row)
 
     def links(self, canonicaliser: Canonicaliser) -> Iterator[Row]:
         for _, found in self._found():
             yield from link_rows(found, canonicaliser)
 
-    def texts(self) -> Iterator[Row]:
+    def texts(self, *, markdown: bool = False) -> Iterator[Row]:
         for row, found in self._found():
             if found.text is None:
                 continue
             page = found.page
-            yield (
+            values: Row = (
                 row.url,
                 row.at,
                 row.status,
@@ -78,7 +92,24 @@ class ArchivedRows:
                 None if page is None else page.canonical,
                 _digest(row.digest),
                 found.text,
+                found.text_source,
+                None if page is None else page.language_source,
             )
+            yield (*values, None if page is None else page.markdown) if markdown else values
+
+    def write_markdown(self, folder: MarkdownFolder) -> int:
+        """Write the HTML pages as files. Returns how many."""
+        number = 0
+        for row, found in self._found():
+            page = found.page
+            if page is None or page.markdown is None:
+                continue
+            digest = _digest(row.digest)
+            folder.add(
+                row.url, page.markdown, title=page.title, fetched_at=row.at, language=page.language, digest=digest
+            )
+            number += 1
+        return number
 
     def _found(self) -> Iterator[tuple[PageRow, ArchivedPage]]:
         for row in self._reader.pages():
@@ -95,11 +126,11 @@ class ArchivedRows:
                 yield row, found
 
 
-def page_rows(reader: ExportReader, wanted: Selection) -> Iterator[Row]:
+def page_rows(reader: ExportReader, wanted: Selection, columns: PageColumns) -> Iterator[Row]:
     """Every known page that passes the filter."""
     for row in reader.pages():
         if wanted.wants(*row.visited):
-            yield _page(row)
+            yield columns.row(row)
 
 
 def edge_rows(reader: ExportReader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
@@ -135,14 +166,14 @@ def _named(pages: list[tuple[int, list[int]]], reader: ExportReader) -> Iterator
                 yield names[url_id], names[target]
 
 
-def _page(row: PageRow) -> Row:
+def _page(row: PageRow, priority: float) -> Row:
     return (
         row.url,
         row.host,
         row.state.word,
         row.status,
         row.depth,
-        row.priority,
+        priority,
         row.size,
         row.mime,
         row.title,
