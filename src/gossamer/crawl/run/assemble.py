@@ -76,7 +76,6 @@ from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
-from gossamer.filter.scope import parse_scope
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier
@@ -329,7 +328,7 @@ def _entry_for(opening: Opening, canonicaliser: Canonicaliser, known: KnownCrawl
     seen, soft_404 = SeenTest(capacity=1_000_000), Soft404Detector()
     feedback, identities = outcome_feedback_for(config, known.parameters, soft_404)
     admission = Admission(
-        rules=rules_for(config, parse_scope(config.scope).with_seeds(scope_seeds)),
+        rules=rules_for(config, scope_seeds),
         canonicaliser=canonicaliser,
         resolver=LinkResolver(canonicaliser),
         seen=seen,
