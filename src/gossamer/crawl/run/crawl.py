@@ -20,7 +20,7 @@ from gossamer.fetch.ports import SchemeFetcher
 from gossamer.frontier.frontier import Frontier
 from gossamer.model.units import HostKey
 from gossamer.observe.audit import PolitenessAudit
-from gossamer.reports.ports import CrawlReader
+from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.table.reader import TableReader
 from gossamer.store.ports import ContactJournal, Tables
 from gossamer.store.table.loader import TableLoader
@@ -53,6 +53,7 @@ class Crawl:
     bodies: BodyMemory
     reports: CrawlReader  # for the reader thread
     tables: Tables
+    archive: Archive  # what is committed
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
