@@ -30,7 +30,7 @@ from gossamer.config.policies import (
 )
 from gossamer.crawl.counters import Counters, CrawlState
 from gossamer.crawl.document.admission import Admission
-from gossamer.crawl.document.processor import CaptureEncoder, DocumentProcessor, DocumentSettings, DuplicateTests
+from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
@@ -43,10 +43,11 @@ from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp
 from gossamer.crawl.run.store import (
     KnownCrawl,
+    OpenArchive,
     Opening,
-    captures_for,
     commit_seeds,
     has_files,
+    open_archive,
     open_database,
     read_metadata,
     store_for,
@@ -76,7 +77,6 @@ from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
-from gossamer.filter.scope import parse_scope
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier
@@ -285,6 +285,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         bodies=network.bodies,
         reports=TableReader(opening.tables.open_reader()),
         tables=opening.tables,
+        archive=stored.archive.reading,
     )
 
 
@@ -299,7 +300,7 @@ class _Stored(NamedTuple):
     writer: TableWriter
     loader: TableLoader
     queries: StoreQueries
-    capture: CaptureEncoder
+    archive: OpenArchive
 
 
 def _open_store(opening: Opening, policies: _Policies) -> _Stored:
@@ -307,10 +308,10 @@ def _open_store(opening: Opening, policies: _Policies) -> _Stored:
     db = open_database(opening)
     known = read_metadata(opening, db, policies.hosts, policies.politeness)
     planner = recrawl_planner_for(config, known.price, clock.now())
-    captures, capture = captures_for(config, opening.directory, known.warc_lengths, clock)
-    writer = table_writer(opening, db, captures, planner, policies.ordering)
+    archive = open_archive(config, opening.directory, known.warc_lengths, clock)
+    writer = table_writer(opening, db, archive.captures, planner, policies.ordering)
     loader = TableLoader(opening.tables.open_reader())
-    return _Stored(known, planner, writer, loader, StoreQueries(loader, ReaderThread()), capture)
+    return _Stored(known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)
 
 
 class _Entry(NamedTuple):
@@ -329,7 +330,7 @@ def _entry_for(opening: Opening, canonicaliser: Canonicaliser, known: KnownCrawl
     seen, soft_404 = SeenTest(capacity=1_000_000), Soft404Detector()
     feedback, identities = outcome_feedback_for(config, known.parameters, soft_404)
     admission = Admission(
-        rules=rules_for(config, parse_scope(config.scope).with_seeds(scope_seeds)),
+        rules=rules_for(config, scope_seeds),
         canonicaliser=canonicaliser,
         resolver=LinkResolver(canonicaliser),
         seen=seen,
@@ -367,7 +368,7 @@ def _documents_for(
         duplicates,
         large_pages,
         _document_settings_for(config),
-        capture=stored.capture,
+        capture=stored.archive.encode,
         hosts=hosts,
         planner=stored.planner,
     )

@@ -17,11 +17,10 @@ from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
-from gossamer.filter.scope import parse_scope
 from gossamer.frontier.frontier import Frontier
 from gossamer.model.units import HostKey
 from gossamer.observe.audit import PolitenessAudit
-from gossamer.reports.ports import CrawlReader
+from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.table.reader import TableReader
 from gossamer.store.ports import ContactJournal, Tables
 from gossamer.store.table.loader import TableLoader
@@ -54,6 +53,7 @@ class Crawl:
     bodies: BodyMemory
     reports: CrawlReader  # for the reader thread
     tables: Tables
+    archive: Archive  # what is committed
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
@@ -64,7 +64,7 @@ class Crawl:
         too. Raises ConfigError; then nothing was changed."""
         hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
         policy = recrawl_policy_for(config)
-        self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
+        self.admission.change_rules(rules_for(config, self.scope_seeds))
         self.hosts.replace_with(hosts)
         requeue = self.engine.requeue
         requeue.planner.reconfigure(config.recrawl, policy, recrawls, opening_price_for(config))
