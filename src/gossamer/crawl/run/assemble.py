@@ -428,7 +428,13 @@ def _network_for(
     config, clock = opening.config, opening.clock
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     may_dial = may_dial_for(clock, addresses.may_dial)
-    resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
+    resolver = Resolver(
+        config.name_servers or None,
+        clock,
+        chance=chance,
+        domain_of=registrable_domain,
+        on_outage=observers.dns_failing,
+    )
     bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config, observers.politeness_violated)

@@ -146,6 +146,9 @@ class _CrawlLogger(CrawlObserver):
         else:
             self._log.event("store.recovered")
 
+    def dns_failing(self, failing: bool) -> None:
+        self._log.event("dns.failing" if failing else "dns.recovered")
+
     def load_changed(self, load: Load, reason: str) -> None:
         self._log.event("selector.load", mode=load.value, reason=reason)
 
