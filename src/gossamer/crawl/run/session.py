@@ -13,10 +13,11 @@ from gossamer.config.load import Config
 from gossamer.crawl.hooks import Hook, HookRunner, hook_named
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.page_log import PATIENCE, PageLog
-from gossamer.crawl.run.assemble import Crawl, assemble
+from gossamer.crawl.run.assemble import assemble
+from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError
-from gossamer.frontier.decisions import FrontierStatistics, selector_shares
+from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
 from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import REFRESHING
@@ -316,7 +317,7 @@ class Watch:
             urls_in_memory=frontier.urls,
             urls_by_front=frontier.urls_by_front,
             drawn=frontier.drawn,
-            selector_shares=selector_shares(frontier.drawn),
+            selector_shares=frontier.shares,
             load=frontier.load.value,
             load_reason=crawl.engine.load_reason,
             waiting_for=waiting_for(
