@@ -148,7 +148,10 @@ class _CrawlLogger(CrawlObserver):
             self._log.event("store.recovered")
 
     def dns_failing(self, failing: bool) -> None:
-        self._log.event("dns.failing" if failing else "dns.recovered")
+        if failing:
+            self._log.event("dns.failing")
+        else:
+            self._log.event("dns.recovered")
 
     def load_changed(self, load: Load, reason: str) -> None:
         self._log.event("selector.load", mode=load.value, reason=reason)
