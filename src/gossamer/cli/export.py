@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, config_in, fingerprints_in, location_of, scores_in
 from gossamer.clock import SteadyClock
-from gossamer.crawl.run.opener import OpenCrawl, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, open_crawl
 from gossamer.errors import UsageError
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gossamer.reports.export.documents import Documents
     from gossamer.reports.export.rows import ArchivedRows
 
-USAGE = "[--what pages|links|text|markdown|graph] [-o FILE] [options]"
+USAGE = "[--what TABLE] [-o FILE] [options]"
 DESCRIPTION = """\
 Export the results of a crawl as a table: all known pages, all links with their
 text, the text of all pages, or the link graph as a list of edges. Writes to
@@ -87,6 +87,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parts", action="store_true", help="pages: also export the parts of each priority, as priority_parts"
     )
+    parser.add_argument(
+        "--raw", action="store_true", help="csv: keep control characters, and text that a spreadsheet would calculate"
+    )
     parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
 
@@ -110,13 +113,18 @@ def run(arguments: argparse.Namespace) -> int:
     parts = given.flag(arguments, "parts")
     if parts and what != "pages":
         raise UsageError("--parts: goes with --what pages")
+    raw = given.flag(arguments, "raw")
+    if raw and form != "csv":
+        raise UsageError(f"--raw: goes with --format csv, not with {form}")
+    if raw and output == "-" and sys.stdout.isatty():
+        raise UsageError("--raw: control characters are not printed to a terminal; use -o FILE or a pipe")
     location = location_of(arguments)
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
     problems = Problems(line)
     with open_crawl(location) as crawl:
-        reader = reader_of(crawl, location.directory, given.text(arguments, "host"), line)
-        archived = Archived(reader, crawl, location.directory, wanted, problems)
+        reader = reader_of(crawl, location, given.text(arguments, "host"), line)
+        archived = Archived(reader, crawl, location, wanted, problems)
         if what == "markdown":
             number = archived.write_markdown(output, given.text(arguments, "extractor"))
         else:
@@ -128,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 columns, rows = table_of(what, reader, archived, wanted, by_id=nodes is not None, parts=parts)
             with open_output(output) as stream:
-                number = write_rows(writer_for(form, stream, columns), rows)
+                number = write_rows(writer_for(form, stream, columns, raw=raw), rows)
     line.clear()
     if not quiet:
         archived.report_pdfs()
@@ -138,9 +146,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if problems.number else 0
 
 
-def reader_of(crawl: OpenCrawl, directory: Path, host: str | None, line: ProgressLine) -> ExportReader:
+def reader_of(crawl: OpenCrawl, location: CrawlLocation, host: str | None, line: ProgressLine) -> ExportReader:
     """The crawl's rows, of one worker or of several."""
-    fingerprints_of = fingerprints_in(directory) if len(crawl.readers) > 1 else None
+    fingerprints_of = fingerprints_in(location) if len(crawl.readers) > 1 else None
     return ExportReader(crawl.stores, fingerprints_of, host, lambda done, total: line.show(done, total))
 
 
@@ -171,13 +179,13 @@ def form_of(what: str, form: str | None, output: str) -> str:
     return form
 
 
-def writer_for(form: str, stream: BinaryIO, columns: Sequence[Column]) -> TableWriter:
+def writer_for(form: str, stream: BinaryIO, columns: Sequence[Column], *, raw: bool) -> TableWriter:
     if form == "parquet":
         from gossamer.reports.export.parquet import Parquet
 
         return Parquet(stream, columns)
     if form == "csv":
-        return Csv(stream, columns)
+        return Csv(stream, columns, raw=raw)
     return Tabs(stream, columns) if form == "tsv" else JsonLines(stream, columns)
 
 
@@ -207,11 +215,11 @@ class Archived:
     needed."""
 
     def __init__(
-        self, reader: ExportReader, crawl: OpenCrawl, directory: Path, wanted: Selection, problems: Problems
+        self, reader: ExportReader, crawl: OpenCrawl, location: CrawlLocation, wanted: Selection, problems: Problems
     ) -> None:
         self._reader = reader
         self._crawl = crawl
-        self._directory = directory
+        self._location = location
         self._wanted = wanted
         self._problems = problems
         self._documents: Documents | None = None
@@ -227,7 +235,7 @@ class Archived:
         """All pages; they are parsed only to find those in one language."""
         from gossamer.reports.export.rows import PageColumns, page_rows
 
-        columns = PageColumns(scores_in(self._crawl, self._directory), parts=parts)
+        columns = PageColumns(scores_in(self._crawl, self._location), parts=parts)
         names = tables.PAGES_WITH_PARTS if parts else tables.PAGES
         if self._wanted.language is None:
             return names, page_rows(self._reader, self._wanted, columns)
@@ -241,7 +249,7 @@ class Archived:
         from gossamer.extract.full_page import Wanted
 
         want = Wanted(text=False, guess_language=self._wanted.language is not None)
-        return tables.LINKS, self._rows(want).links(canonicaliser_for(config_in(self._directory)))
+        return tables.LINKS, self._rows(want).links(canonicaliser_for(config_in(self._location)))
 
     def texts(self, extractor: str | None, *, markdown: bool) -> tuple[Sequence[Column], Iterator[Row]]:
         from gossamer.extract.full_page import Wanted
@@ -276,4 +284,4 @@ class Archived:
     def _extractor(self, given_name: str | None) -> "TextExtractor":
         from gossamer.extract.main_text import TextExtractor
 
-        return TextExtractor(given_name or config_in(self._directory).content.text)
+        return TextExtractor(given_name or config_in(self._location).content.text)

@@ -97,6 +97,7 @@ _shtab_gossamer_demo_options=(
   "--hosts[hosts of the simulated web (default\: about pages\/27)]:N:"
   "--delay[delay between requests to a host (default\: 0.05)]:SECONDS:"
   "--dir[directory, emptied first (default\: demo-crawl)]:DIR:_files -/"
+  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
   {--json,--no-json}"[print a JSON object as the last line\; the report goes to standard error]"
   {--quiet,--no-quiet}"[print no progress and no report]"
 )
@@ -143,6 +144,7 @@ _shtab_gossamer_export_options=(
   "--language[only pages in this language\: en, pt-BR]:TAG:"
   "--nodes[graph\: write links as pairs of numbers, and the URLs of the numbers to FILE]:FILE:_files"
   "--parts[pages\: also export the parts of each priority, as priority_parts]"
+  "--raw[csv\: keep control characters, and text that a spreadsheet would calculate]"
   "--quiet[print no progress and no summary]"
 )
 
@@ -230,6 +232,7 @@ _shtab_gossamer_simulate_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--sites[file with the first page of each site (default\: GRAPH\'s .site-starts.txt)]:FILE:_files"
   "--crawl[replay the links that the crawl in DIR has stored]:DIR:_files -/"
+  "--store[the crawl\'s store\: sqlite\:DIR is the same as --crawl DIR]:URL:"
   "--web[simweb\: replay the simulated web]:NAME:(simweb)"
   "--hosts[hosts of the simulated web]:N:"
   "--pages[URLs of the simulated web]:N:"
