@@ -147,6 +147,12 @@ class _CrawlLogger(CrawlObserver):
         else:
             self._log.event("store.recovered")
 
+    def dns_failing(self, failing: bool) -> None:
+        if failing:
+            self._log.event("dns.failing")
+        else:
+            self._log.event("dns.recovered")
+
     def load_changed(self, load: Load, reason: str) -> None:
         self._log.event("selector.load", mode=load.value, reason=reason)
 
