@@ -31,7 +31,9 @@ _SAVE_EVERY = 16  # pages of a host, or hosts of a domain; a crash loses no more
 _LOOK_EVERY = 16  # one of this many pages has its links examined; the first of a shape more often
 _LINKS_LOOKED_AT = 24  # links examined, spread over the page
 _LINKS_LOOKED_AT_FIRST = 8  # on small hosts
+_FIRST_OF_HOST = 4  # pages of a small host that are examined
 _MIN_LOOKS = 3
+_MIN_OF_HOST = 10
 _FIRST_LOOKS = 10
 _MIXER = 0x9E3779B1
 _MANY_HOSTS = 64  # of a domain, from which on links between its hosts are examined
@@ -140,15 +142,14 @@ class TrapAccounts:
         budget = self._hosts.get(visit.host_id)
         # Mixed, because the shapes of a trap may take turns: the ids of one of them may all be odd.
         number = visit.task.url_id * _MIXER >> 16
-        if budget is not None and urls:
-            shape = _shape(visit.task.url)
-            if self._examines(number, budget, budget.pages_examined(shape)):
-                before = len(budget)
-                most = _LINKS_LOOKED_AT if budget.pages > self._policy.grace else _LINKS_LOOKED_AT_FIRST
-                same_host = _same_host(visit.host, urls, hosts, frozenset(fresh), most)
-                if budget.count_links(shape, same_host, self._policy):
-                    self._changed[visit.host_id] = budget
-                self._shapes += len(budget) - before
+        shape = None if budget is None else self._shape_to_examine(visit, budget, number)
+        if budget is not None and shape is not None:
+            before = len(budget)
+            most = _LINKS_LOOKED_AT if budget.pages >= self._policy.patience else _LINKS_LOOKED_AT_FIRST
+            same_host = _same_host(visit.host, urls, hosts, frozenset(fresh), most)
+            if budget.count_links(shape, same_host, self._policy):
+                self._changed[visit.host_id] = budget
+            self._shapes += len(budget) - before
         domain = self._domains.get(visit.domain_id)
         if domain is not None and domain.hosts >= _MANY_HOSTS and domain.cut is None and number % 4 == 0:
             of_domain = self._domain_of(visit.host)
@@ -156,15 +157,21 @@ class TrapAccounts:
             new = len(frozenset(fresh).intersection(others))
             domain.count_links(new, len(others) - new, self._policy)
 
-    def _examines(self, number: int, budget: HostBudget, examined: int) -> bool:
-        """Whether to examine the links of a page, after those of `examined` others of its shape.
+    def _shape_to_examine(self, visit: Visit, budget: HostBudget, number: int) -> Shape | None:
+        """The shape of a page whose links are to be examined; None if they are not.
 
-        On a small host, only the first of each shape are examined: a trap may show a shape once, and again only after
+        The first pages of a shape are examined on a small host too: a trap may show a shape once, and again only after
         thousands of pages of the next shape.
         """
         if budget.pages < self._policy.patience:
-            return examined < (_MIN_LOOKS if budget.pages > self._policy.grace else 1)
-        return number % (2 if examined < _FIRST_LOOKS else _LOOK_EVERY) == 0
+            of_shape, of_host = (_MIN_LOOKS, _MIN_OF_HOST) if budget.pages > self._policy.grace else (1, _FIRST_OF_HOST)
+            if budget.links.pages >= of_host:
+                return None
+            shape = _shape(visit.task.url)
+            return shape if budget.pages_examined(shape) < of_shape else None
+        shape = _shape(visit.task.url)
+        often = budget.pages_examined(shape) < _FIRST_LOOKS
+        return shape if number % (2 if often else _LOOK_EVERY) == 0 else None
 
     def on_redirect(self, visit: Visit, target: Url, host: HostKey, is_new: bool) -> None:
         """A page redirects to another one, which is or is not new."""

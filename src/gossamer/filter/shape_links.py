@@ -23,11 +23,12 @@ Counts = Mapping[str, tuple[int, int]]
 class ShapeLinks:
     """Counts of the links between a host's shapes, as far as they were examined."""
 
-    __slots__ = ("_links", "_pages", "pairs")
+    __slots__ = ("_links", "_pages", "pages", "pairs")
 
     def __init__(self) -> None:
         self._pages: dict[str, int] = {}  # pages and redirects examined
         self._links: dict[str, dict[str, tuple[int, int]]] = {}
+        self.pages = 0  # all of them
         self.pairs = 0
 
     def __eq__(self, other: object) -> bool:
@@ -41,6 +42,7 @@ class ShapeLinks:
 
     def count(self, shape: str, links: Counts) -> None:
         """Count the links of a page, or a redirect as its only link."""
+        self.pages += 1
         self._pages[shape] = self._pages.get(shape, 0) + 1
         targets = self._links.setdefault(shape, {})
         for target, (known, new) in links.items():
@@ -87,6 +89,7 @@ class ShapeLinks:
         links = cls()
         for shape, (pages, targets) in found.items():
             links._pages[shape] = int(pages)
+            links.pages += int(pages)
             links._links[shape] = {target: (int(known), int(new)) for target, (known, new) in targets.items()}
             links.pairs += len(targets)
         return links
