@@ -1,7 +1,6 @@
 """`gossamer crawl`: the crawl itself."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,11 +11,11 @@ from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, holds_crawl, parts_of, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, open_crawl
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_layout, refuse_worker_share
+from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl, store_kind
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
-from gossamer.observe.formatter import number_of, printable
+from gossamer.observe.formatter import json_line, number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.seed.lists import Seed
@@ -76,7 +75,7 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
             seeds.setdefault(seed.url, seed)
     for seed in seeds_of_queries(config, add_seeds):
         seeds.setdefault(seed.url, seed)
-    if not seeds and not holds_crawl(Path(config.dir)):
+    if not seeds and not crawl_exists(CrawlLocation.of(config)):
         raise UsageError(
             f"nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in {config.dir!r} to "
             "resume either)"
@@ -89,7 +88,7 @@ def seeds_of_queries(config: Config, add_seeds: bool) -> list[Seed]:
     queries = queries_to_ask(config, add_seeds)
     if not queries:
         return []
-    from gossamer.seed.engines import seeds_from_queries
+    from gossamer.crawl.run.search import seeds_from_queries
 
     return seeds_from_queries(config, queries)
 
@@ -100,16 +99,17 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
     from gossamer.seed.search import place_of
 
     queries = config.search.queries
-    directory = Path(config.dir)
-    made = [part for part in parts_of(directory) if holds_crawl(part)]
+    location = CrawlLocation.of(config)
+    made = [location._replace(directory=part) for part in parts_of(location.directory)]
+    made = [part for part in made if crawl_exists(part)]
     if not queries or not made:
         return list(queries)
-    with open_crawl(CrawlLocation(made[0])) as crawl:  # every worker has all seeds
+    with open_crawl(made[0]) as crawl:  # every worker has all seeds
         places = crawl.reader.status.seed_sources()
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
         raise NotThisCrawl(
-            f"{directory} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
+            f"{location.directory} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
             "--add-seeds to add its results to this crawl"
         )
     return new
@@ -129,20 +129,21 @@ def crawl_and_report(
             )
         from gossamer.crawl.run.signals import run_crawl
 
-    display = choose_display(config, sys.stderr)
+    display = choose_display(config, sys.stderr, shared=config.log.pages == "-" and sys.stdout.isatty())
     try:
         code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
     finally:
         display.close()
     print_results(config, last, sys.stdout, sys.stderr)
-    if last.queued and not config.quiet and holds_crawl(Path(config.dir)):
-        _tell_of_paused(Path(config.dir), sys.stderr)
+    location = CrawlLocation.of(config)
+    if last.queued and not config.quiet and crawl_exists(location):
+        _tell_of_paused(location, sys.stderr)
     return code
 
 
-def _tell_of_paused(directory: Path, err: TextIO) -> None:
+def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
-    with open_crawl(CrawlLocation(directory)) as crawl:
+    with open_crawl(location) as crawl:
         overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
     if paused := sorted(overrides.hosts.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
@@ -154,19 +155,25 @@ def _tell_of_paused(directory: Path, err: TextIO) -> None:
 
 
 def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:
-    """The report, and with --json the contract's object as the last line of `out`."""
+    """The report, and with --json the contract's object as the last line of `out`. The report is not on `out` where
+    the page log or the object is."""
     if not config.quiet:
         directory = Path(config.dir)
-        files = files_of(CrawlLocation(directory, config.blobs))
-        print_report(last, directory, err if config.json else out, files, max_pages=config.max_pages)
+        files = files_of(CrawlLocation.of(config))
+        print_report(
+            last, directory, err if config.json or config.log.pages == "-" else out, files, max_pages=config.max_pages
+        )
     if config.json:
-        print(json.dumps(to_contract(last)), file=out, flush=True)
+        print(json_line(to_contract(last)), file=out, flush=True)
 
 
 def files_of(location: CrawlLocation) -> CrawlFiles:
     """Where the results of a crawl are, and how much is in its archive."""
     parts, blobs = parts_of(location.directory), archive_folder(location.blobs)
-    folders = [part / ARCHIVE for part in parts] if blobs is None else [blobs]
+    if blobs is not None:
+        folders = [blobs]
+    else:
+        folders = [] if store_kind(location.store).one_process else [part / ARCHIVE for part in parts]
     sizes = [archive.size(name) or 0 for archive in map(archive_in, folders) for name in archive.files()]
     databases = [part / DATABASE for part in parts]
     return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes))

@@ -1,7 +1,7 @@
 """`gossamer serve`: the crawl as a service."""
 
 import argparse
-import json
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import MEMORY
-from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.observe.formatter import printable
+from gossamer.crawl.run.opener import store_kind
+from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.observe.formatter import json_line, printable
 from gossamer.seed.lists import Seed, read_arguments
 
-USAGE = "[URL...] [--query TEXT] [--dir DIR] [--host ADDRESS] [--port N] [options]"
+USAGE = "[URL...] [--query TEXT] [--dir DIR] [--port N] [options]"
 DESCRIPTION = """\
 Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
 letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
@@ -42,6 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if importlib.util.find_spec("fastapi") is None:
+        raise MissingExtra("gossamer serve", "fastapi", "serve")
     file = given.path(arguments, "config")
     unless_said = {**remembered_by_crawl(arguments, file), "recrawl": {"keep_fresh": True}}
 
@@ -57,20 +59,24 @@ def run(arguments: argparse.Namespace) -> int:
             f"{printable(str(directory))} holds a crawl by {layout[0]} workers, and gossamer serve crawls with one; go "
             "on with it by gossamer crawl, or choose another --dir"
         )
-    if config.store == MEMORY:
-        raise UsageError(f"--store: gossamer serve reads its store from two processes, so {MEMORY} cannot be used")
+    if store_kind(config.store).one_process:
+        raise UsageError(
+            f"--store: gossamer serve reads its store from two processes, so {config.store} cannot be used"
+        )
     if config.workers > 1:
         raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     seeds += seeds_of_queries(config, add_seeds=True)
     as_json = given.flag(arguments, "json")
+    if as_json and config.log.pages == "-":
+        raise UsageError("--log-pages: with --json, standard output has the address and nothing else; name a file")
 
     from gossamer.service.server import serve
 
     def ready(address: str, directory: Path) -> None:
         token = directory / TOKEN
         if as_json:
-            print(json.dumps({"address": address, "token_file": str(token)}), flush=True)
+            print(json_line({"address": address, "token_file": str(token)}), flush=True)
         else:
             print(f"serving {printable(str(directory))} at {address} (token: {printable(str(token))})", file=sys.stderr)
 

@@ -113,7 +113,7 @@ class Kinds:
     def judge_head(self, status: int, headers: Mapping[str, str]) -> bool | None:
         """Whether the body of a response with this head is wanted; None if that depends on its first bytes. The bodies
         of error pages and redirects are."""
-        if self.everything or not 200 <= status < 300:
+        if self.everything or not 200 <= status <= 300:
             return True
         return self._judge_fields(headers)
 

@@ -6,7 +6,6 @@ Most of them run in the front process; in the crawl's own process only those abo
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 
 from gossamer.clock import Clock
@@ -28,10 +27,10 @@ AT_ONCE = 4
 
 
 class ReadQueries:
-    """Queries about the crawl in one directory."""
+    """Queries about one crawl."""
 
-    def __init__(self, directory: Path, clock: Clock) -> None:
-        self._directory = directory
+    def __init__(self, location: CrawlLocation, clock: Clock) -> None:
+        self._location = location
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
         self._free: list[CrawlReader] = []  # to open one takes longer than most queries
@@ -51,7 +50,7 @@ class ReadQueries:
         try:
             reader = self._free.pop()
         except IndexError:  # another thread may have taken the last one
-            reader = open_part(self._directory)
+            reader = open_part(self._location)
         try:
             found = query(reader)
         except BaseException:
@@ -95,7 +94,7 @@ class ReadQueries:
         policies = self._policies(config)
 
         def explained(reader: CrawlReader) -> Json:
-            archive = open_archive(CrawlLocation(self._directory, config.blobs), reader)
+            archive = open_archive(self._location, reader)
             return story_object(explain_url([WorkerStore(reader)], archive, policies, url, running=True))
 
         return await self._run(explained)

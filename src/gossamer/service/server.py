@@ -16,8 +16,7 @@ import uvloop
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.sections import ServiceSection
-from gossamer.crawl.run.directory import holds_crawl
-from gossamer.crawl.run.opener import open_part
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_part
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.run.signals import Interrupts
 from gossamer.errors import UsageError
@@ -82,7 +81,7 @@ async def _serve(
     on_ready: Callable[[str, Path], None],
     reread: Callable[[], Config],
 ) -> int:
-    stored = read_overrides(Path(config.dir))
+    stored = read_overrides(CrawlLocation.of(config))
     stream = EventStream()
     async with session(stored.apply_limits(config), seeds, add_seeds, stream, may_be_empty=True) as opened:
         overrides = replace(stored, hosts=opened.crawl.hosts.overrides)  # which the crawl has read too, and obeys
@@ -111,7 +110,7 @@ async def _run(
     control = Control(opened, config, overrides, patience=COMMIT_PATIENCE)
     stream.open(crawl.engine.events, opened.watch.snapshot, lambda: crawl.store.commits, make_probes(opened, config))
     stream.update(opened.watch.snapshot())
-    queries = ReadQueries(crawl.directory.path, crawl.clock)
+    queries = ReadQueries(CrawlLocation.of(config), crawl.clock)
     loop = asyncio.get_running_loop()
     interrupts = Interrupts(crawl)
 
@@ -185,11 +184,11 @@ def make_probes(opened: Session, config: Config) -> LiveProbes:
     )
 
 
-def read_overrides(directory: Path) -> Overrides:
-    """The overrides stored with the crawl; none in a directory without a crawl."""
-    if not holds_crawl(directory):
+def read_overrides(location: CrawlLocation) -> Overrides:
+    """The overrides stored with the crawl; none where there is no crawl yet."""
+    if not crawl_exists(location):
         return Overrides()
-    with closing(open_part(directory)) as reader:
+    with closing(open_part(location)) as reader:
         return Overrides.from_text(reader.status.fact(OVERRIDES_KEY))
 
 

@@ -73,12 +73,18 @@ class Database(Protocol):
 class Tables(Protocol):
     """The tables of one crawl. Opens connections to them; all of them see what one has committed."""
 
+    def exist(self) -> bool:
+        """Whether the tables have been created. Raises StoreFailed."""
+        ...
+
     def open_writer(self) -> Database:
         """The connection of the writer. Creates the tables, or migrates them. Raises NotThisCrawl, StoreFailed."""
         ...
 
-    def open_reader(self) -> Database:
-        """A connection that only reads, to tables that exist. Raises StoreFailed."""
+    def open_reader(self, *, small: bool = False) -> Database:
+        """A connection that only reads, to tables that exist. A `small` one uses little memory, for a reader of which
+        there are several. Raises NotThisCrawl, OldSchema if `open_writer` has to migrate the tables first, and
+        StoreFailed."""
         ...
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ exchange and closes the connection, and HOLD makes libcurl deliver the piece aga
 exchange early is decided here, from the bytes themselves.
 """
 
+import re
 from collections.abc import Callable
 
 from gossamer.fetch.http.body import BodyMemory, is_chunked
@@ -18,7 +19,9 @@ HOLD = 0x10000001  # CURL_WRITEFUNC_PAUSE
 _START_BYTES = 16 * 1024  # of a body that is judged by its beginning; with the smallest chunks, enough for sniffing
 _BLANK = (b"\r\n", b"\n")
 _SWITCHING_PROTOCOLS = 101
-_PROTOCOLS = {b"HTTP/1.1": "http/1.1", b"HTTP/1.0": "http/1.0"}
+_MAX_INFORMATIONAL = 20  # heads with status 1xx before the final one
+_STATUS_LINE = re.compile(rb"HTTP/(1\.[01]|2)[ \t]([1-9][0-9][0-9])[ \t\r\n]", re.IGNORECASE)
+_PROTOCOLS = {b"1.1": "http/1.1", b"1.0": "http/1.0", b"2": "h2"}
 
 
 class Exchange:
@@ -31,6 +34,7 @@ class Exchange:
     __slots__ = (
         "_full_limit",
         "_head_room",
+        "_informational",
         "_limits",
         "_lines",
         "_pieces",
@@ -70,6 +74,7 @@ class Exchange:
         self._lines.clear()
         self._pieces.clear()
         self._head_room = self._limits.head_bytes
+        self._informational = 0
         self._scanner: ChunkScanner | None = None
         self._room.release(self, self.body_bytes)
         self.body_bytes = 0
@@ -139,7 +144,11 @@ class Exchange:
 
     def _end_of_head(self) -> int | None:
         lines = self._lines
-        protocol = _PROTOCOLS.get(lines[0][:8], "h2" if lines[0].startswith(b"HTTP/2 ") else "http/1.1")
+        status_line = _STATUS_LINE.match(lines[0])
+        if status_line is None:
+            return self._refuse(Failure.BAD_STATUS_LINE)
+        version, code = status_line.groups()
+        protocol, status = _PROTOCOLS[version], int(code)
         if protocol == "h2":
             if not self.secure:
                 return self._refuse(Failure.BAD_STATUS_LINE)
@@ -147,13 +156,11 @@ class Exchange:
         head = b"".join(lines)
         if len(head) > self._head_room:
             return self._refuse(Failure.HEADER_TOO_LARGE)
-        words = lines[0].split(None, 2)
-        if len(words) < 2 or not words[1].isdigit():
-            return self._refuse(Failure.BAD_STATUS_LINE)
-        status = int(words[1][:4])
         if status < 200:
-            if status == _SWITCHING_PROTOCOLS:  # never requested: what follows is not HTTP
-                return self._refuse(Failure.PROTOCOL_ERROR)
+            self._informational += 1
+            # A switch of protocols was never requested: what follows is not HTTP.
+            if status == _SWITCHING_PROTOCOLS or self._informational > _MAX_INFORMATIONAL:
+                return self._refuse(Failure.UNEXPECTED_1XX)
             self._head_room -= len(head)  # the limit applies to all heads together
             lines.clear()
             return None
