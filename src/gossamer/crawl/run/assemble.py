@@ -22,6 +22,7 @@ from gossamer.config.policies import (
     opening_price_for,
     ordering_for,
     politeness_for,
+    priority_rules_for,
     recrawl_policy_for,
     recrawl_rules_for,
     retries_for,
@@ -37,6 +38,7 @@ from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
+from gossamer.crawl.reordering import Reordering
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import CrawlTables, archive_folder
@@ -166,17 +168,20 @@ class Crawl:
     bodies: BodyMemory
     reports: CrawlReader  # for the reader thread
     tables: CrawlTables
+    reordering: Reordering
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
         return self.tables.open_crawl_reader()
 
     def change_rules(self, config: Config) -> None:
-        """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
-        too. Raises ConfigError; then nothing was changed."""
+        """Take scope rules, host settings, priority rules and recrawl settings from another configuration, at once and
+        for queued URLs too. Raises ConfigError; then nothing was changed."""
         hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
+        priorities = priority_rules_for(config)
         self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
         self.hosts.replace_with(hosts)
+        self.reordering.change_rules(priorities)
         requeue = self.engine.requeue
         requeue.planner.reconfigure(config.recrawl, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
@@ -276,7 +281,8 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
     host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
     settler, events = Settler(state, planner, observers), OutcomeEvents()
     requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), known.tokens, known.pace)
-    observers.subscribe(network.requester, counters, host_contexts, feedback, requeue, events)
+    reordering = Reordering(ordering, store)
+    observers.subscribe(network.requester, counters, host_contexts, feedback, requeue, reordering, events)
 
     sitemaps = Sitemaps(
         admission=admission,
@@ -365,6 +371,7 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
         bodies=network.bodies,
         reports=opening.tables.open_crawl_reader(),
         tables=opening.tables,
+        reordering=reordering,
     )
 
 
