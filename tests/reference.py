@@ -62,7 +62,10 @@ def sections() -> dict[str, type[Section]]:
                 visit(type(field.default), f"{prefix}{field.name}.")
 
     visit(Config, "")
-    listed = {"[[priority.rules]]": PriorityRuleSection, "[[recrawl.rules]]": RecrawlRuleSection}
+    listed: dict[str, type[Section]] = {
+        "[[priority.rules]]": PriorityRuleSection,
+        "[[recrawl.rules]]": RecrawlRuleSection,
+    }
     return {**found, **listed, '[host."NAME"]': HostSection}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
-from gossamer.backends.sqlite.tables import SqliteTables
+from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.store.ports import ContactJournal
 from tests.backends.sqlite.sqlite_store import AnyTables
 

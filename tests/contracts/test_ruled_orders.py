@@ -50,15 +50,15 @@ def ruled(kind: type[Model], web: Web, first: PriorityRules, later: PriorityRule
             return 0 if rule is None else {HIGH: 1, LOW: -1}[rule.level]
 
         def choose(self) -> int:
-            waiting = self.waiting
+            waiting: list[int] = self.waiting
             if kind is DepthFirst:
                 host = host_of(self.web.urls[self.done[-1]]) if self.done else None
                 here = [page for page in waiting if host_of(self.web.urls[page]) == host]
-                chosen = here or waiting
-                return max(chosen, key=lambda page: (self.rank(page), waiting.index(page)))
+                return max(here or waiting, key=lambda page: (self.rank(page), waiting.index(page)))
             return max(waiting, key=lambda page: (self.rank(page), self.score(page), -waiting.index(page)))
 
-    return Ruled(web).run()
+    model: Model = Ruled(web)
+    return model.run()
 
 
 @pytest.mark.parametrize("order", [order for order in MODELS if order == "bfs" or ORDERINGS[order]().by_score])

@@ -92,7 +92,7 @@ def visited_after_sighup(folder: Path, order: str, first: str, later: str, until
 
         def in_order() -> bool:
             with closing(sqlite3.connect(directory / "crawl.db")) as db:
-                return db.execute(is_done, (f"%{until}",)).fetchone()[0] == 1
+                return bool(db.execute(is_done, (f"%{until}",)).fetchone()[0])
 
         wait_until(lambda: in_order() or not running.runs, "the queue in its new order")
         go_on.set()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlEditor, SqliteCrawlReader
 from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
 from gossamer.errors import StoreFailed
 from gossamer.model.loads import LastContact
@@ -142,17 +141,9 @@ class MemoryTables:
             self._anchor = open_writer(self.name)
         return open_writer(self.name)
 
-    def open_reader(self) -> SqliteDatabase:
+    def open_reader(self, *, small: bool = False) -> SqliteDatabase:
         """A connection that reads only. Raises StoreFailed."""
-        return open_reader(self.name)
-
-    def open_crawl_reader(self, *, small: bool = False) -> SqliteCrawlReader:
-        """A connection for reports. Raises StoreFailed."""
-        return SqliteCrawlReader(open_reader(self.name).connection)
-
-    def open_crawl_editor(self) -> SqliteCrawlEditor:
-        """A connection for changes. Raises StoreFailed."""
-        return SqliteCrawlEditor(open_writer(self.name).connection)
+        return open_reader(self.name, small=small)
 
     def close(self) -> None:
         """Drop the tables, once all other connections are closed."""

@@ -1,7 +1,6 @@
 """`gossamer crawl`: the crawl itself."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_
 from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
-from gossamer.observe.formatter import number_of, printable
+from gossamer.observe.formatter import json_line, number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.seed.lists import Seed
@@ -90,7 +89,7 @@ def seeds_of_queries(config: Config, add_seeds: bool) -> list[Seed]:
     queries = queries_to_ask(config, add_seeds)
     if not queries:
         return []
-    from gossamer.seed.engines import seeds_from_queries
+    from gossamer.crawl.run.search import seeds_from_queries
 
     return seeds_from_queries(config, queries)
 
@@ -166,7 +165,7 @@ def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> N
             last, directory, err if config.json or config.log.pages == "-" else out, files, max_pages=config.max_pages
         )
     if config.json:
-        print(json.dumps(to_contract(last)), file=out, flush=True)
+        print(json_line(to_contract(last)), file=out, flush=True)
 
 
 def files_of(location: CrawlLocation) -> CrawlFiles:

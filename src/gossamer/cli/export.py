@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gossamer.reports.export.documents import Documents
     from gossamer.reports.export.rows import ArchivedRows
 
-USAGE = "[--what pages|links|text|markdown|graph] [-o FILE] [options]"
+USAGE = "[--what TABLE] [-o FILE] [options]"
 DESCRIPTION = """\
 Export the results of a crawl as a table: all known pages, all links with their
 text, the text of all pages, or the link graph as a list of edges. Writes to
@@ -87,6 +87,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parts", action="store_true", help="pages: also export the parts of each priority, as priority_parts"
     )
+    parser.add_argument(
+        "--raw", action="store_true", help="csv: keep control characters, and text that a spreadsheet would calculate"
+    )
     parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
 
@@ -110,6 +113,11 @@ def run(arguments: argparse.Namespace) -> int:
     parts = given.flag(arguments, "parts")
     if parts and what != "pages":
         raise UsageError("--parts: goes with --what pages")
+    raw = given.flag(arguments, "raw")
+    if raw and form != "csv":
+        raise UsageError(f"--raw: goes with --format csv, not with {form}")
+    if raw and output == "-" and sys.stdout.isatty():
+        raise UsageError("--raw: control characters are not printed to a terminal; use -o FILE or a pipe")
     location = location_of(arguments)
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
@@ -128,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 columns, rows = table_of(what, reader, archived, wanted, by_id=nodes is not None, parts=parts)
             with open_output(output) as stream:
-                number = write_rows(writer_for(form, stream, columns), rows)
+                number = write_rows(writer_for(form, stream, columns, raw=raw), rows)
     line.clear()
     if not quiet:
         archived.report_pdfs()
@@ -171,13 +179,13 @@ def form_of(what: str, form: str | None, output: str) -> str:
     return form
 
 
-def writer_for(form: str, stream: BinaryIO, columns: Sequence[Column]) -> TableWriter:
+def writer_for(form: str, stream: BinaryIO, columns: Sequence[Column], *, raw: bool) -> TableWriter:
     if form == "parquet":
         from gossamer.reports.export.parquet import Parquet
 
         return Parquet(stream, columns)
     if form == "csv":
-        return Csv(stream, columns)
+        return Csv(stream, columns, raw=raw)
     return Tabs(stream, columns) if form == "tsv" else JsonLines(stream, columns)
 
 

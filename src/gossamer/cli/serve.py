@@ -1,7 +1,6 @@
 """`gossamer serve`: the crawl as a service."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
 from gossamer.crawl.run.opener import store_kind
 from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.observe.formatter import printable
+from gossamer.observe.formatter import json_line, printable
 from gossamer.seed.lists import Seed, read_arguments
 
 USAGE = "[URL...] [--query TEXT] [--dir DIR] [--port N] [options]"
@@ -74,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     def ready(address: str, directory: Path) -> None:
         token = directory / TOKEN
         if as_json:
-            print(json.dumps({"address": address, "token_file": str(token)}), flush=True)
+            print(json_line({"address": address, "token_file": str(token)}), flush=True)
         else:
             print(f"serving {printable(str(directory))} at {address} (token: {printable(str(token))})", file=sys.stderr)
 

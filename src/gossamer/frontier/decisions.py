@@ -44,7 +44,7 @@ class FrontierStatistics:
     ready: int
     waiting: int
     parked: int
-    out: int
+    out: int  # hosts with a visit in flight
     urls: int
     urls_by_front: tuple[int, ...]
     drawn: tuple[int, ...]

@@ -211,7 +211,8 @@ class ProgressLine:
             return
         self._next = self._clock.monotonic() + INTERVAL
         part = f"{min(done / total, 1.0):4.0%}" if total else ""
-        self._stream.write(f"\r\x1b[K{self._what} {part} {formatter.span(self.seconds)} {more}".rstrip())
+        shown = f"{self._what} {part} {formatter.span(self.seconds)} {more}".rstrip()
+        self._stream.write(f"\r\x1b[K{formatter.printable(shown)}")
         self._stream.flush()
         self._written = True
 

@@ -3,7 +3,7 @@
 import os
 import random
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from gossamer.crawl.observers import Observers
 from gossamer.crawl.reordering import Reordering
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import CrawlTables, archive_folder
+from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp
 from gossamer.crawl.run.store import (
     Opening,
@@ -85,13 +85,14 @@ from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.model.batch import LearntParameter
 from gossamer.model.units import HostKey, Instant, Seconds, Url
-from gossamer.observe.audit import PolitenessAudit
+from gossamer.observe.audit import PolitenessAudit, Violation
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import price_from
 from gossamer.reports.ports import CrawlReader
+from gossamer.reports.table.reader import TableReader
 from gossamer.seed.lists import Seed
 from gossamer.seen.url_seen import SeenTest
-from gossamer.store.ports import ContactJournal, PartitionOwner
+from gossamer.store.ports import ContactJournal, PartitionOwner, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 
@@ -133,13 +134,14 @@ def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]
     return [url.host for url in found if isinstance(url, Canonical)]
 
 
-def audit_for(config: Config) -> PolitenessAudit:
+def audit_for(config: Config, on_violation: Callable[[Violation], None]) -> PolitenessAudit:
     """The audit of our own politeness."""
     return PolitenessAudit(
         min_delay=Seconds(config.delay),
         factor=config.delay_factor,
         max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
         max_retry_after=Seconds(config.politeness.max_retry_after),
+        on_violation=on_violation,
     )
 
 
@@ -150,7 +152,7 @@ class Crawl:
     directory: CrawlDirectory
     engine: Engine
     frontier: Frontier
-    visitor: Visitor
+    requester: Requester
     store: WriterThread
     loader: TableLoader
     fetcher: SchemeFetcher
@@ -164,15 +166,16 @@ class Crawl:
     hosts: HostSettingsTable
     scope_seeds: set[HostKey]  # hosts of all seeds
     host_contexts: HostContexts
+    health: HostHealth
     reads: ReaderThread
     bodies: BodyMemory
     reports: CrawlReader  # for the reader thread
-    tables: CrawlTables
+    tables: Tables
     reordering: Reordering
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
-        return self.tables.open_crawl_reader()
+        return TableReader(self.tables.open_reader())
 
     def change_rules(self, config: Config) -> None:
         """Take scope rules, host settings, priority rules and recrawl settings from another configuration, at once and
@@ -192,13 +195,13 @@ class Crawl:
         await self.fetcher.close()
         await self.resolver.close()
         await self.large_pages.close()
-        self.store.close()
         self.reports.close()
-        self.loader.close()  # the last one: a connection for reports cannot leave the database without a log
+        self.loader.close()
+        self.store.close()  # the last connection, so that it can tidy up the store
         self.tables.close()
         self.journal.close()
         # Only the journal knows of visits that were cancelled and outcomes that could not be committed: then it stays.
-        if self.store.is_idle and not self.visitor.open_contacts:
+        if self.store.is_idle and not self.requester.open_contacts:
             self.journal.clear()
         self.directory.close()
 
@@ -272,12 +275,12 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
     opening.journal.begin()
 
     observers, counters = Observers(clock), Counters(loader.counters())
-    store = WriterThread(writer, clock, before_commit=observers.before_commit, on_commit=observers.committed)
+    store = WriterThread(writer, clock, observers)
     resting = _resting_addresses(loader, known.recovered, politeness, clock.now())
     state = CrawlState(_frontier_for(config, ordering, politeness, loader, resting), store, counters, clock)
     # The key is that of all workers; their random numbers differ.
     chance = random.Random(known.fingerprint_key + (opening.part.number if opening.part else 0))
-    network = _network_for(opening, politeness, hosts, state, resting, chance, fetcher)
+    network = _network_for(opening, politeness, hosts, state, resting, chance, observers, fetcher)
     host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
     settler, events = Settler(state, planner, observers), OutcomeEvents()
     requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), known.tokens, known.pace)
@@ -353,7 +356,7 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
         directory=directory,
         engine=engine,
         frontier=state.frontier,
-        visitor=visitor,
+        requester=network.requester,
         store=store,
         loader=loader,
         fetcher=network.fetcher,
@@ -367,9 +370,10 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
         hosts=hosts,
         scope_seeds=scope_seeds,
         host_contexts=host_contexts,
+        health=health,
         reads=queries.thread,
         bodies=network.bodies,
-        reports=opening.tables.open_crawl_reader(),
+        reports=TableReader(opening.tables.open_reader()),
         tables=opening.tables,
         reordering=reordering,
     )
@@ -425,6 +429,7 @@ def _network_for(
     state: CrawlState,
     resting: list[tuple[str, Instant]],
     chance: random.Random,
+    observers: Observers,
     fetcher: SchemeFetcher | None,
 ) -> _Network:
     config, clock = opening.config, opening.clock
@@ -433,7 +438,7 @@ def _network_for(
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
     bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
-    audit = audit_for(config)
+    audit = audit_for(config, observers.politeness_violated)
     for address, until in resting:
         audit.restore(None, address, until)
     requester = Requester(

@@ -21,7 +21,7 @@ from gossamer.config.policies import (
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import CrawlTables, store_kind
+from gossamer.crawl.run.opener import store_kind
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.fetch.robots import parse_robots
@@ -34,7 +34,7 @@ from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE
 from gossamer.seed.lists import Seed
-from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
 from gossamer.store.table.writer import TableWriter
@@ -46,7 +46,7 @@ def has_files(config: Config) -> bool:
     return not store_kind(config.store).one_process or config.blobs is not None
 
 
-def store_for(config: Config, directory: CrawlDirectory) -> tuple[CrawlTables, ContactJournal]:
+def store_for(config: Config, directory: CrawlDirectory) -> tuple[Tables, ContactJournal]:
     """The tables that a configuration names, and the contact journal that goes with them."""
     kind = store_kind(config.store)
     return kind.open_tables(config.store or "", directory.path), kind.open_journal(directory)
@@ -89,7 +89,7 @@ class Opening(NamedTuple):
     part: PartitionOwner | None
     new_fingerprint_key: int  # for a crawl that has none
     directory: CrawlDirectory
-    tables: CrawlTables
+    tables: Tables
     journal: ContactJournal
     clock: Clock
 
