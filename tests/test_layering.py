@@ -112,9 +112,12 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The archive of a running crawl.
         ("crawl.run.store", "backends"),
         ("crawl.run.store", "version"),
-        # The tables in memory are SQLite's without a file.
+        ("crawl.run.store", "reports.ports"),
+        # The tables in memory are SQLite's without a file, and the records those of WARC.
         ("backends.memory", "backends.sqlite"),
+        ("backends.memory", "backends.warc"),
         ("crawl.run.assemble", "reports"),
+        ("crawl.run.crawl", "reports"),
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),

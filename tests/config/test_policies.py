@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.config.load import Config, make_config
-from gossamer.config.policies import canonicaliser_for, check_config, domain_of, ordering_for, politeness_for, rules_for
+from gossamer.config.policies import canonicaliser_for, check_config, ordering_for, politeness_for, rules_for
 from gossamer.errors import ConfigError
+from gossamer.filter.domains import domain_of
 from gossamer.filter.scope import parse_scope
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.units import HostKey, Url

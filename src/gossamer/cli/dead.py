@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     action = given.text(arguments, "action")
     if action == "list":
         with open_crawl(location) as crawl:
-            scores = scores_in(crawl, directory)
+            scores = scores_in(crawl, location)
             return _list((dead_object(letter, scores.total) for letter in list_dead(crawl.stores, wanted)), as_json)
     with hold_crawl(location) as parts:
         number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)

@@ -6,7 +6,7 @@ not import a fetcher, so commands that only read a crawl start quickly.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +16,7 @@ from gossamer.config.sections import HostSection, PriorityRuleSection, RecrawlRu
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import parse_networks
 from gossamer.filter.canonical import Canonicaliser
-from gossamer.filter.domains import partition_of, public_suffix, registrable_domain
-from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, host_table
+from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, host_table, is_trap_exempt
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, MAX_REPEATS, EntryRules
@@ -29,8 +28,7 @@ from gossamer.frontier.orderings.class_rules import PriorityClass, PriorityRule,
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
-from gossamer.model.partition import PARTITIONS
-from gossamer.model.units import DAY, Domain, HostKey, Seconds
+from gossamer.model.units import DAY, HostKey, Seconds
 from gossamer.recrawl.estimate import USUAL
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import RecrawlPolicy
@@ -47,9 +45,9 @@ HOST_PATIENCE: Final = Seconds(900.0)
 
 def check_config(config: Config) -> None:
     """Raise ConfigError for a configuration that cannot work, before anything is opened."""
-    rules_for(config, parse_scope(config.scope))
-    ordering_for(config)
     recrawl_policy_for(config)
+    ordering_for(config)
+    rules_for(config, parse_scope(config.scope))
     parse_networks(config.allow_networks)
     if config.workers > 1 and config.blobs is not None:
         raise ConfigError("blobs", "with several workers, each has its archive in its own directory")
@@ -110,13 +108,7 @@ def trap_exemption(config: Config) -> Callable[[HostKey], bool]:
     """Whether a host is exempt from trap detection."""
     if not config.traps.cut:
         return lambda host: True
-    table = _host_rules(config)
-
-    def exempt(host: HostKey) -> bool:
-        rules = table.for_host(host)
-        return rules is not None and rules.trap_exempt
-
-    return exempt
+    return partial(is_trap_exempt, _host_rules(config))
 
 
 def any_host_exempt(config: Config) -> bool:
@@ -230,12 +222,6 @@ def politeness_for(config: Config, host: HostKey | None = None) -> PolitenessPol
         max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
         max_retry_after=Seconds(config.politeness.max_retry_after),
     )
-
-
-def domain_of(host: HostKey) -> tuple[Domain, int, str]:
-    """The registrable domain of a host, the partition that owns the domain, and the host's public suffix."""
-    domain = registrable_domain(host)
-    return domain, partition_of(domain, PARTITIONS), public_suffix(host)
 
 
 class PolicyCache:

@@ -5,7 +5,7 @@ import random
 import secrets
 from typing import NamedTuple
 
-from gossamer.backends.memory import MemoryCaptures
+from gossamer.backends.memory import MemoryArchive
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -15,16 +15,16 @@ from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
     any_host_exempt,
-    domain_of,
     trap_exemption,
 )
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import store_kind
+from gossamer.crawl.run.opener import archive_in, store_kind
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.fetch.robots import parse_robots
+from gossamer.filter.domains import domain_of
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
@@ -33,6 +33,7 @@ from gossamer.observe import formatter
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE
+from gossamer.reports.ports import Archive
 from gossamer.seed.lists import Seed
 from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
@@ -52,15 +53,21 @@ def store_for(config: Config, directory: CrawlDirectory) -> tuple[Tables, Contac
     return kind.open_tables(config.store or "", directory.path), kind.open_journal(directory)
 
 
-def captures_for(
-    config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock
-) -> tuple[CaptureFiles, CaptureEncoder]:
-    """The WARC files, truncated to what was committed, and what encodes a response for them. Raises DirectoryError if
-    committed records are missing."""
+class OpenArchive(NamedTuple):
+    """The archive of a running crawl."""
+
+    captures: CaptureFiles
+    encode: CaptureEncoder  # makes a capture of a response
+    reading: Archive  # reads what is committed, while the crawl runs
+
+
+def open_archive(config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock) -> OpenArchive:
+    """The WARC files, truncated to what was committed. Raises DirectoryError if committed records are missing."""
     ids = RecordIds(random.Random(secrets.randbits(128)))
     encoder = WarcEncoder(ids)
     if not has_files(config):
-        return MemoryCaptures(encoder.encode), encoder.capture
+        in_memory = MemoryArchive(ids)
+        return OpenArchive(in_memory, encoder.capture, in_memory)
     for repair in cut_back(directory.warcs, committed):
         if repair.kind is RepairKind.DAMAGED:
             raise DirectoryError(
@@ -76,7 +83,7 @@ def captures_for(
         rotate_bytes=config.archive.warc_rotate_bytes,
         committed=committed,
     )
-    return WarcCaptures(writer, ids), encoder.capture
+    return OpenArchive(WarcCaptures(writer, ids), encoder.capture, archive_in(directory.warcs))
 
 
 class Opening(NamedTuple):
@@ -141,6 +148,8 @@ def read_metadata(
     """Read what is known, and remember the configuration. Restores the operator's overrides into `hosts`."""
     config, facts = opening.config, Metadata(db)
     hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
+    facts.save_options(shape_of(config))
+    facts.set_recrawl_policy(config.recrawl.policy)
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
@@ -150,8 +159,6 @@ def read_metadata(
 
     now = opening.clock.now()
     recovered = recover_contacts(opening.journal.last_contacts(), politeness, now, known_clock)
-    facts.save_options(shape_of(config))
-    facts.set_recrawl_policy(config.recrawl.policy)
     return KnownCrawl(
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
