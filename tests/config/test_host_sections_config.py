@@ -8,7 +8,6 @@ from gossamer.config.policies import check_config, politeness_for, rules_for
 from gossamer.errors import ConfigError
 from gossamer.fetch.http.options import HostOptions
 from gossamer.filter.host_table import HostTable, host_table
-from gossamer.filter.scope import parse_scope
 from gossamer.model.units import HostKey, Origin, Url
 
 SECRET = "hunter2"
@@ -169,10 +168,8 @@ def test_a_hosts_delay_is_its_own_and_the_crawls_for_the_others() -> None:
 
 
 def test_a_hosts_patterns_hold_beside_those_of_all() -> None:
-    config = make_config(
-        {"filter": {"exclude": ["*/print/*"]}, "host": {"a.test": {"include": ["*/news/*"], "exclude": ["*.php"]}}}, {}
-    )
-    rules = rules_for(config, parse_scope("any"))
+    own = {"a.test": {"include": ["*/news/*"], "exclude": ["*.php"]}}
+    rules = rules_for(make_config({"scope": "any", "filter": {"exclude": ["*/print/*"]}, "host": own}, {}))
 
     def verdict(url: str) -> str | None:
         return rules.may_enter(Url(url), HostKey(url.split("/")[2]), 0)

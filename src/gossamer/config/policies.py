@@ -4,7 +4,7 @@
 not import a fetcher, so commands that only read a crawl start quickly.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -47,7 +47,7 @@ def check_config(config: Config) -> None:
     """Raise ConfigError for a configuration that cannot work, before anything is opened."""
     recrawl_policy_for(config)
     ordering_for(config)
-    rules_for(config, parse_scope(config.scope))
+    rules_for(config)
     parse_networks(config.allow_networks)
     if config.workers > 1 and config.blobs is not None:
         raise ConfigError("blobs", "with several workers, each has its archive in its own directory")
@@ -73,12 +73,12 @@ def canonicaliser_for(config: Config) -> Canonicaliser:
     )
 
 
-def rules_for(config: Config, scope: Scope) -> EntryRules:
-    """The rules of entry, with this scope. Raises ConfigError."""
+def rules_for(config: Config, seeds: Iterable[HostKey] = ()) -> EntryRules:
+    """The rules of entry, with the scope that these hosts of seeds extend. Raises ConfigError."""
     section = config.filter
     extensions = section.exclude_extensions
     return EntryRules(
-        scope=scope,
+        scope=parse_scope(config.scope).with_seeds(seeds),
         excluded_domains=parse_domains(section.exclude_domains, "filter.exclude_domains"),
         include_patterns=tuple(UrlPattern(text) for text in section.include),
         exclude_patterns=tuple(UrlPattern(text) for text in section.exclude),
@@ -250,11 +250,11 @@ class PolicyCache:
     @cached_property
     def scope(self) -> Scope:
         """The configured scope, without what seeds add to it."""
-        return parse_scope(self.config.scope)
+        return self._entry.scope
 
     @cached_property
     def _entry(self) -> EntryRules:
-        return rules_for(self.config, self.scope)
+        return rules_for(self.config)
 
     def entry(self, scope: Scope) -> EntryRules:
         return self._entry if scope is self.scope else replace(self._entry, scope=scope)

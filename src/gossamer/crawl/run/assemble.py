@@ -78,7 +78,6 @@ from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
-from gossamer.filter.scope import parse_scope
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier
@@ -334,7 +333,7 @@ def _entry_for(opening: Opening, canonicaliser: Canonicaliser, known: KnownCrawl
     seen, soft_404 = SeenTest(capacity=1_000_000), Soft404Detector()
     feedback, identities = outcome_feedback_for(config, known.parameters, soft_404)
     admission = Admission(
-        rules=rules_for(config, parse_scope(config.scope).with_seeds(scope_seeds)),
+        rules=rules_for(config, scope_seeds),
         canonicaliser=canonicaliser,
         resolver=LinkResolver(canonicaliser),
         seen=seen,
@@ -441,7 +440,13 @@ def _network_for(
     may_dial = may_dial_for(clock, addresses.may_dial)
     bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
-    resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
+    resolver = Resolver(
+        config.name_servers or None,
+        clock,
+        chance=chance,
+        domain_of=registrable_domain,
+        on_outage=observers.dns_failing,
+    )
     audit = audit_for(config, observers.politeness_violated)
     for address, until in resting:
         audit.restore(None, address, until)

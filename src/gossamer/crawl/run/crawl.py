@@ -18,7 +18,6 @@ from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
-from gossamer.filter.scope import parse_scope
 from gossamer.frontier.frontier import Frontier
 from gossamer.model.units import HostKey
 from gossamer.observe.audit import PolitenessAudit
@@ -67,7 +66,7 @@ class Crawl:
         for queued URLs too. Raises ConfigError; then nothing was changed."""
         hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
         priorities = priority_rules_for(config)
-        self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
+        self.admission.change_rules(rules_for(config, self.scope_seeds))
         self.hosts.replace_with(hosts)
         self.reordering.change_rules(priorities)
         requeue = self.engine.requeue

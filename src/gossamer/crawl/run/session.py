@@ -17,7 +17,7 @@ from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError
-from gossamer.frontier.decisions import FrontierStatistics, selector_shares
+from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
 from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import REFRESHING
@@ -146,6 +146,12 @@ class _CrawlLogger(CrawlObserver):
             self._log.event("store.slow", after_s=self._slow_after)
         else:
             self._log.event("store.recovered")
+
+    def dns_failing(self, failing: bool) -> None:
+        if failing:
+            self._log.event("dns.failing")
+        else:
+            self._log.event("dns.recovered")
 
     def load_changed(self, load: Load, reason: str) -> None:
         self._log.event("selector.load", mode=load.value, reason=reason)
@@ -314,7 +320,7 @@ class Watch:
             urls_in_memory=frontier.urls,
             urls_by_front=frontier.urls_by_front,
             drawn=frontier.drawn,
-            selector_shares=selector_shares(frontier.drawn),
+            selector_shares=frontier.shares,
             load=frontier.load.value,
             load_reason=crawl.engine.load_reason,
             waiting_for=waiting_for(

@@ -157,17 +157,15 @@ def read_metadata(
         known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
         return next_contact, max(known, default=None)
 
-    now = opening.clock.now()
-    recovered = recover_contacts(opening.journal.last_contacts(), politeness, now, known_clock)
     return KnownCrawl(
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
         warc_lengths=facts.warc_lengths(),
         parameters=learned_parameters(db),
-        recovered=recovered,
         price=facts.fact(PRICE),
         tokens=facts.fact(TOKENS),
         pace=facts.fact(PACE),
+        recovered=recover_contacts(opening.journal.last_contacts(), politeness, opening.clock.now(), known_clock),
     )
 
 
