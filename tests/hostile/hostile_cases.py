@@ -191,6 +191,7 @@ GROUPS: tuple[Group, ...] = (
             "DN-13": "a name without an address",
             "DN-14": "a host that changes its address",
             "DN-15": "no resolver at the start",
+            "DN-16": "a name server that needs seconds for every answer, or falls silent for a while",
         },
     ),
     Group(

@@ -29,7 +29,7 @@ from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.model.units import DAY, HostKey, Seconds
 from gossamer.recrawl.estimate import USUAL
-from gossamer.recrawl.policies import RECRAWL_POLICIES
+from gossamer.recrawl.policies import RECRAWL_POLICIES, Adaptive, Optimal
 from gossamer.recrawl.policy import RecrawlPolicy
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRule, RecrawlRules
 from gossamer.recrawl.visit_value import value
@@ -150,16 +150,23 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
     return makers[name]()
 
 
+def recrawl_policy_name(recrawl: RecrawlSection) -> str:
+    """The name of the policy that decides when pages are visited again: `auto` depends on the budget."""
+    if recrawl.policy != "auto":
+        return recrawl.policy
+    return Adaptive.name if recrawl.budget is None else Optimal.name
+
+
 def recrawl_policy_for(config: Config) -> RecrawlPolicy:
     """The policy that decides when pages are visited again. Raises ConfigError if there is none of that name."""
-    name = config.recrawl.policy
+    name = recrawl_policy_name(config.recrawl)
     if name in RECRAWL_POLICIES:  # plugins cannot take these names, so there is no need to load any
         return RECRAWL_POLICIES[name]()
     from gossamer.config.plugins import recrawl_policies
 
     makers = recrawl_policies()
     if name not in makers:
-        raise ConfigError("recrawl.policy", f"no such policy: {name!r} (there are {', '.join(makers)})")
+        raise ConfigError("recrawl.policy", f"no such policy: {name!r} (there are auto, {', '.join(makers)})")
     return makers[name]()
 
 

@@ -162,9 +162,13 @@ class RecrawlRuleSection(Section, frozen=True, kw_only=True):
 class RecrawlSection(Section, frozen=True, kw_only=True):
     """When pages are visited again. Times are in seconds."""
 
-    policy: Annotated[str, about("`optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's")] = (
-        "optimal"
-    )
+    policy: Annotated[
+        str,
+        about(
+            "`adaptive`, `optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's; "
+            "`auto` is `optimal` with a budget and `adaptive` without"
+        ),
+    ] = "auto"
     keep_fresh: Annotated[
         bool, about("keep running and visit pages again when they are due. Default for `serve`: true")
     ] = False

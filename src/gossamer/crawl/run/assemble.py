@@ -437,7 +437,13 @@ def _network_for(
     may_dial = may_dial_for(clock, addresses.may_dial)
     bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
-    resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
+    resolver = Resolver(
+        config.name_servers or None,
+        clock,
+        chance=chance,
+        domain_of=registrable_domain,
+        on_outage=observers.dns_failing,
+    )
     audit = audit_for(config, observers.politeness_violated)
     for address, until in resting:
         audit.restore(None, address, until)

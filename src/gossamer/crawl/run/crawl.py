@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config
-from gossamer.config.policies import opening_price_for, recrawl_rules_for, rules_for
+from gossamer.config.policies import opening_price_for, recrawl_policy_for, recrawl_rules_for, rules_for
 from gossamer.crawl.counters import Counters
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.engine import Engine
@@ -63,10 +63,11 @@ class Crawl:
         """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
         too. Raises ConfigError; then nothing was changed."""
         hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
+        policy = recrawl_policy_for(config)
         self.admission.change_rules(rules_for(config, self.scope_seeds))
         self.hosts.replace_with(hosts)
         requeue = self.engine.requeue
-        requeue.planner.reconfigure(config.recrawl, recrawls, opening_price_for(config))
+        requeue.planner.reconfigure(config.recrawl, policy, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
         self.engine.pump_soon()
 

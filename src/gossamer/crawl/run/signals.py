@@ -54,7 +54,7 @@ async def _run(
                 await interrupts.run()
             finally:
                 leaving.cancel()
-            last = opened.watch.snapshot()
+            last = opened.watch.last_snapshot()
     finally:
         # Not before: another Ctrl-C must not interrupt the cleanup.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
