@@ -21,6 +21,7 @@ from gossamer.reports.records import (
     HostFilter,
     HostRow,
     Json,
+    LimitedUrl,
     PageFilter,
     PageRow,
     PositionOf,
@@ -115,6 +116,9 @@ class SqliteDeadLetterReader:
 
     def excluded(self, reasons: Sequence[str], host: str | None = None) -> Iterator[list[ExcludedUrl]]:
         return bulk_changes.excluded_urls(self._database, reasons, host)
+
+    def limited(self, reasons: Sequence[str]) -> Iterator[tuple[list[LimitedUrl], int]]:
+        return bulk_changes.limited_urls(self._database, reasons)
 
 
 class SqliteCrawlReader:

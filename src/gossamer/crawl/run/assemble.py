@@ -36,6 +36,7 @@ from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.limit_enforcement import LimitEnforcement
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -339,7 +340,7 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
         state,
         observers,
         host_contexts,
-        EngineStages(visitor, documents, requeue, events),
+        EngineStages(visitor, documents, requeue, events, LimitEnforcement(state, admission)),
         queries=queries,
         bodies=network.bodies,
         warm_up=WarmUp(queries, duplicates.contents, seen, duplicates.near),
