@@ -93,6 +93,7 @@ GROUPS: tuple[Group, ...] = (
             "RD-16": "a hundred hosts that redirect to one victim",
             "RD-17": "300 with a page of alternatives",
             "RD-18": "a `Refresh` header",
+            "RD-19": "a redirect from an origin with credentials to http, or to another port",
         },
     ),
     Group(
@@ -190,6 +191,7 @@ GROUPS: tuple[Group, ...] = (
             "DN-13": "a name without an address",
             "DN-14": "a host that changes its address",
             "DN-15": "no resolver at the start",
+            "DN-16": "a name server that needs seconds for every answer, or falls silent for a while",
         },
     ),
     Group(

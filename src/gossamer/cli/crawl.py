@@ -12,7 +12,7 @@ from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl, store_kind
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
 from gossamer.observe.formatter import json_line, number_of, printable
@@ -170,7 +170,10 @@ def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> N
 def files_of(location: CrawlLocation) -> CrawlFiles:
     """Where the results of a crawl are, and how much is in its archive."""
     parts, blobs = parts_of(location.directory), archive_folder(location.blobs)
-    folders = [part / ARCHIVE for part in parts] if blobs is None else [blobs]
+    if blobs is not None:
+        folders = [blobs]
+    else:
+        folders = [] if store_kind(location.store).one_process else [part / ARCHIVE for part in parts]
     sizes = [archive.size(name) or 0 for archive in map(archive_in, folders) for name in archive.files()]
     databases = [part / DATABASE for part in parts]
     return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, config_in, fingerprints_in, location_of, scores_in
 from gossamer.clock import SteadyClock
-from gossamer.crawl.run.opener import OpenCrawl, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, open_crawl
 from gossamer.errors import UsageError
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
@@ -123,8 +123,8 @@ def run(arguments: argparse.Namespace) -> int:
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
     problems = Problems(line)
     with open_crawl(location) as crawl:
-        reader = reader_of(crawl, location.directory, given.text(arguments, "host"), line)
-        archived = Archived(reader, crawl, location.directory, wanted, problems)
+        reader = reader_of(crawl, location, given.text(arguments, "host"), line)
+        archived = Archived(reader, crawl, location, wanted, problems)
         if what == "markdown":
             number = archived.write_markdown(output, given.text(arguments, "extractor"))
         else:
@@ -146,9 +146,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if problems.number else 0
 
 
-def reader_of(crawl: OpenCrawl, directory: Path, host: str | None, line: ProgressLine) -> ExportReader:
+def reader_of(crawl: OpenCrawl, location: CrawlLocation, host: str | None, line: ProgressLine) -> ExportReader:
     """The crawl's rows, of one worker or of several."""
-    fingerprints_of = fingerprints_in(directory) if len(crawl.readers) > 1 else None
+    fingerprints_of = fingerprints_in(location) if len(crawl.readers) > 1 else None
     return ExportReader(crawl.stores, fingerprints_of, host, lambda done, total: line.show(done, total))
 
 
@@ -215,11 +215,11 @@ class Archived:
     needed."""
 
     def __init__(
-        self, reader: ExportReader, crawl: OpenCrawl, directory: Path, wanted: Selection, problems: Problems
+        self, reader: ExportReader, crawl: OpenCrawl, location: CrawlLocation, wanted: Selection, problems: Problems
     ) -> None:
         self._reader = reader
         self._crawl = crawl
-        self._directory = directory
+        self._location = location
         self._wanted = wanted
         self._problems = problems
         self._documents: Documents | None = None
@@ -235,7 +235,7 @@ class Archived:
         """All pages; they are parsed only to find those in one language."""
         from gossamer.reports.export.rows import PageColumns, page_rows
 
-        columns = PageColumns(scores_in(self._crawl, self._directory), parts=parts)
+        columns = PageColumns(scores_in(self._crawl, self._location), parts=parts)
         names = tables.PAGES_WITH_PARTS if parts else tables.PAGES
         if self._wanted.language is None:
             return names, page_rows(self._reader, self._wanted, columns)
@@ -249,7 +249,7 @@ class Archived:
         from gossamer.extract.full_page import Wanted
 
         want = Wanted(text=False, guess_language=self._wanted.language is not None)
-        return tables.LINKS, self._rows(want).links(canonicaliser_for(config_in(self._directory)))
+        return tables.LINKS, self._rows(want).links(canonicaliser_for(config_in(self._location)))
 
     def texts(self, extractor: str | None, *, markdown: bool) -> tuple[Sequence[Column], Iterator[Row]]:
         from gossamer.extract.full_page import Wanted
@@ -284,4 +284,4 @@ class Archived:
     def _extractor(self, given_name: str | None) -> "TextExtractor":
         from gossamer.extract.main_text import TextExtractor
 
-        return TextExtractor(given_name or config_in(self._directory).content.text)
+        return TextExtractor(given_name or config_in(self._location).content.text)

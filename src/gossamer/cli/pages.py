@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     as_json = given.flag(arguments, "json")
     location = location_of(arguments)
     with open_crawl(location) as crawl:
-        scores = scores_in(crawl, location.directory)
+        scores = scores_in(crawl, location)
         parts_of = scores.parts if given.flag(arguments, "parts") else None
         for row in list_pages(crawl.stores, wanted):
             if as_json:

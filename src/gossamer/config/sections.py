@@ -162,9 +162,13 @@ class RecrawlRuleSection(Section, frozen=True, kw_only=True):
 class RecrawlSection(Section, frozen=True, kw_only=True):
     """When pages are visited again. Times are in seconds."""
 
-    policy: Annotated[str, about("`optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's")] = (
-        "optimal"
-    )
+    policy: Annotated[
+        str,
+        about(
+            "`adaptive`, `optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's; "
+            "`auto` is `optimal` with a budget and `adaptive` without"
+        ),
+    ] = "auto"
     keep_fresh: Annotated[
         bool, about("keep running and visit pages again when they are due. Default for `serve`: true")
     ] = False
@@ -303,6 +307,13 @@ class HostSection(Section, frozen=True, kw_only=True):
     )
     auth: Annotated[str | None, about('authentication: `"basic"` or `"bearer"`; needs `auth_env`')] = None
     auth_env: Annotated[str | None, about("environment variable that holds `user:password`, or the token")] = None
+    origin: Annotated[
+        str | None,
+        about(
+            "the only origin to which `headers` and `auth` are sent, such as `http://NAME:8080`. "
+            "Default: `https://NAME`, at the standard port"
+        ),
+    ] = None
     verify: Annotated[bool | None, about("as in `[fetch]`")] = None
     http2: Annotated[bool | None, about("as in `[fetch]`")] = None
     proxy: Annotated[str | None, about('as in `[fetch]`; `""` for no proxy')] = None
@@ -319,6 +330,8 @@ class HostSection(Section, frozen=True, kw_only=True):
             raise ValueError(f"auth must be basic or bearer, not {self.auth!r}")
         if (self.auth is None) != (self.auth_env is None):
             raise ValueError("auth_env must be given together with auth: it names the variable with the credentials")
+        if self.origin is not None and not self.headers and self.auth is None:
+            raise ValueError("origin must be given together with headers or auth: it says where to send them")
 
 
 def _one_proxy(section: "FetchSection | HostSection") -> None:

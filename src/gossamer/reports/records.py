@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from gossamer.model.facts import CopySample, PriorityFacts, QueuePosition, UrlFacts
-from gossamer.model.formats import iso_timestamp, sha1_text
+from gossamer.model.formats import iso_timestamp, reversed_name, sha1_text
+from gossamer.model.outcome import FailureClass, failure_class
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant, Url
 
@@ -149,6 +150,7 @@ class DeadFilter:
 
     host: str | None = None
     reason: str | None = None
+    failure_class: FailureClass | None = None
 
 
 class DeadLetter(NamedTuple):
@@ -174,6 +176,7 @@ def dead_object(letter: DeadLetter, priority_of: PriorityOf) -> Json:
         "url": letter.url,
         "host": letter.host,
         "reason": letter.reason,
+        "class": failure_class(letter.reason).value,
         "tries": letter.tries,
         "depth": letter.depth,
         "priority": priority_of(letter.facts),
@@ -217,11 +220,6 @@ class HostRow(NamedTuple):
     fetched: int  # URLs that were answered at least once
     known: int
     excluded: Counter[str]  # by reason
-
-
-def reversed_name(host: str) -> str:
-    """The labels of a host name from the last to the first, so that a domain's hosts sort together."""
-    return ".".join(reversed(host.split(".")))
 
 
 HOST_SORTS: dict[str, Callable[[HostRow], float | str]] = {

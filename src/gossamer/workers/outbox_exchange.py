@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from dataclasses import replace
 
 from gossamer.crawl.observers import CrawlObserver
-from gossamer.crawl.run.assemble import Crawl
+from gossamer.crawl.run.crawl import Crawl
 from gossamer.ipc import Link
 from gossamer.model.batch import Committed
 from gossamer.model.partition import OutboxUrl, WorkerShare

@@ -76,7 +76,7 @@ class Worker:
         finally:
             watching.cancel()
             self._exchange.close()
-        return self._opened.watch.snapshot()
+        return self._opened.watch.last_snapshot()
 
     def on_message(self, what: str, *rest: Any) -> None:
         """Handle a message of the supervisor."""

@@ -28,6 +28,10 @@ INSERT INTO hosts (host, domain_id) VALUES (?, ?)
 -- name: last_url
 SELECT coalesce(max(id), 0) FROM urls
 
+-- The end of a window of some URLs after an id. Ids have no gaps here.
+-- name: window_end
+SELECT ?1 + ?2
+
 -- name: add_url
 INSERT OR IGNORE INTO urls
     (id, host_id, domain_id, fingerprint, url, state, front, available_at, place, priority, depth, tries, hops, via,

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -13,10 +13,11 @@ from gossamer.config.load import Config
 from gossamer.crawl.hooks import Hook, HookRunner, hook_named
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.page_log import PATIENCE, PageLog
-from gossamer.crawl.run.assemble import Crawl, assemble
+from gossamer.crawl.run.assemble import assemble
+from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError
-from gossamer.frontier.decisions import FrontierStatistics, selector_shares
+from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
 from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import REFRESHING
@@ -146,6 +147,12 @@ class _CrawlLogger(CrawlObserver):
         else:
             self._log.event("store.recovered")
 
+    def dns_failing(self, failing: bool) -> None:
+        if failing:
+            self._log.event("dns.failing")
+        else:
+            self._log.event("dns.recovered")
+
     def load_changed(self, load: Load, reason: str) -> None:
         self._log.event("selector.load", mode=load.value, reason=reason)
 
@@ -227,6 +234,14 @@ class Watch:
             self._lag = max(late, self._lag * 0.98)
             self._worst_lag = max(late, self._worst_lag)
             self._wakings.note_seconds(late)
+
+    def last_snapshot(self) -> Snapshot:
+        """The snapshot for the report. Reads the store: the reader thread has ended, and nothing else is to be done."""
+        last = self.snapshot()
+        if last.missing:
+            with suppress(StoreFailed):  # then the report has no date
+                last = replace(last, next_missing=self._crawl.reports.status.waits(last.at).next_missing)
+        return last
 
     async def sample(self) -> None:
         """Estimate the freshness of the stored pages once a minute. Costs the reader thread some ten milliseconds."""
@@ -313,7 +328,7 @@ class Watch:
             urls_in_memory=frontier.urls,
             urls_by_front=frontier.urls_by_front,
             drawn=frontier.drawn,
-            selector_shares=selector_shares(frontier.drawn),
+            selector_shares=frontier.shares,
             load=frontier.load.value,
             load_reason=crawl.engine.load_reason,
             waiting_for=waiting_for(

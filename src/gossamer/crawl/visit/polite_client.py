@@ -129,7 +129,7 @@ class PoliteClient:
             page.host,
             page.port,
             address,
-            options=settings.options,
+            options=settings.options_for(page.origin, page.port),
             body_bytes=ROBOTS_BYTES if for_robots else None,
         )
         sending = self._fetcher.fetch(request)

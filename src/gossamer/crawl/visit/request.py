@@ -138,15 +138,14 @@ class Requester(CrawlObserver):
         self.open_contacts[host_id] = (started, last_took, address)
         self._journal.started(host_id, started, last_took, address)
         self._audit.on_request_start(host, address, started)
-        options = self._hosts.for_host(host).options
+        settings, port = self._hosts.for_host(host), port_of(origin)
+        options = settings.options if settings.elsewhere is None else settings.options_for(origin, port)
         patience = None
         if route.found is None:
             address = ""  # the name that replaces it is never dialled
         else:
             patience = self._address_choice.connect_timeout(route.found, address, started)
-        return self._fetcher.fetch(
-            Request(url, host, port_of(origin), address, headers, options, wants, patience, body_bytes)
-        )
+        return self._fetcher.fetch(Request(url, host, port, address, headers, options, wants, patience, body_bytes))
 
     async def send_robots_request(
         self, host_id: HostId, host: HostKey, last_took: float, route: Route, url: Url, origin: Origin

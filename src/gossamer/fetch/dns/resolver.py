@@ -67,7 +67,8 @@ class Resolver:
 
     `nameservers` are "ADDRESS", "ADDRESS:PORT" or "[IPV6]:PORT", tried in turn; None means the system's. `chance`
     is the random generator that spreads the times of retries. `domain_of` gives a host's registrable domain; without
-    it there is no backoff by domain. Belongs to one event loop.
+    it there is no backoff by domain. `on_outage` is called with True when no name server answers, and with False when
+    one does again. Belongs to one event loop.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Resolver:
         breaker: BreakerRules = _DEFAULT_BREAKER,
         backoff: BackoffRules = _DEFAULT_BACKOFF,
         max_lookups: int = MAX_LOOKUPS,
+        on_outage: Callable[[bool], None] = lambda failing: None,
     ) -> None:
         self._lookups = Lookups(nameservers, clock, answer_time)
         self._clock = clock
@@ -90,6 +92,8 @@ class Resolver:
         self._chance = chance or random.Random(0)
         self._domain_of = domain_of
         self._breaker = ResolverBreaker(breaker)
+        self._on_outage = on_outage
+        self._outage = False  # as last reported
         self._pause = breaker.pause
         self._max_lookups = max_lookups
         self._backoff = NameBackoff(backoff, self._chance)
@@ -232,9 +236,11 @@ class Resolver:
         self.times.note_seconds(now - asked)
         result = look_up.result
         if look_up.answered:
-            self._breaker.on_answer(host, now)
+            self._breaker.on_answer(now)
+            self._report_outage()
         else:
-            self._breaker.on_no_answer(host, asked, now, unreachable=look_up.unreachable)
+            self._breaker.on_no_answer(now, unreachable=look_up.unreachable)
+            self._report_outage()
             if not self._breaker.is_closed and not await self._is_working(None):
                 now = self._clock.now()
                 assert isinstance(result, Failure)
@@ -275,18 +281,19 @@ class Resolver:
         names = {self._canaries[0] if self._canaries else _ROOT, host or _ROOT}
         look_ups = await asyncio.gather(*(self._lookups.look_up(name) for name in names))
         now = self._clock.now()
-        for name, look_up in zip(names, look_ups, strict=True):
-            if look_up.answered:
-                self._breaker.on_answer(name, now)
-                return True
-        self._breaker.on_probe_failure(now)
-        self._lookups.reload()
-        for suspect in self._breaker.suspects():
-            # They failed because DNS is down, and need not wait longer than the others.
-            self._backoff.forgive(suspect, self._domain(suspect))
-            if isinstance(self._cache.look_up(suspect, now), Absence):
-                self._cache.forget(suspect)
-        return False
+        answered = any(look_up.answered for look_up in look_ups)
+        if answered:
+            self._breaker.on_answer(now)
+        else:
+            self._breaker.on_probe_failure(now)
+            self._lookups.reload()
+        self._report_outage()
+        return answered
+
+    def _report_outage(self) -> None:
+        if self._breaker.confirmed is not self._outage:
+            self._outage = self._breaker.confirmed
+            self._on_outage(self._outage)
 
     def _probe_ended(self, _task: asyncio.Task[bool]) -> None:
         self._probing = None

@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gossamer.model.batch import BulkChange
 from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.outcome import CORRUPTED, FailureClass
 from gossamer.model.states import UrlState, may_follow
 from gossamer.model.units import HostId, HostKey, Instant, Url
 from gossamer.store.ports import Database
 from gossamer.store.row_formats import facts_from
+from gossamer.store.table.hosts import row_of_host
+from gossamer.store.table.windows import url_windows
 
 MOST = 1_000
 """URLs of one change: a few milliseconds of a commit."""
@@ -75,39 +78,72 @@ def apply_changes(db: Database, orders: Iterable[BulkChange], position_of: Posit
 
 
 def requeue_dead(
-    db: Database, now: Instant, position_of: PositionOf, *, host: str | None = None, reason: str | None = None
+    db: Database,
+    now: Instant,
+    position_of: PositionOf,
+    *,
+    host: str | None = None,
+    reason: str | None = None,
+    failure_class: FailureClass | None = None,
 ) -> int:
     """Queue dead letters again, due now and with all their tries. Returns how many.
 
-    `host` and `reason` select them; None selects all. The crawl does not run. One transaction. Raises StoreFailed.
+    The keywords select them; None selects all. The crawl does not run. One transaction. Raises StoreFailed.
     """
     with db.transaction():
-        return apply_changes(db, _of_dead(db, host, reason, UrlState.QUEUED), position_of, now)
+        return apply_changes(db, _of_dead(db, host, reason, failure_class, UrlState.QUEUED), position_of, now)
 
 
 def drop_dead(
-    db: Database, now: Instant, position_of: PositionOf, *, host: str | None = None, reason: str | None = None
+    db: Database,
+    now: Instant,
+    position_of: PositionOf,
+    *,
+    host: str | None = None,
+    reason: str | None = None,
+    failure_class: FailureClass | None = None,
 ) -> int:
     """Drop dead letters: they become excluded, with the reason `dropped`. Otherwise as `requeue_dead`."""
     with db.transaction():
-        return apply_changes(db, _of_dead(db, host, reason, UrlState.EXCLUDED, DROPPED), position_of, now)
+        dropped = _of_dead(db, host, reason, failure_class, UrlState.EXCLUDED, DROPPED)
+        return apply_changes(db, dropped, position_of, now)
 
 
 def _of_dead(
-    db: Database, host: str | None, reason: str | None, to: UrlState, because: str | None = None
+    db: Database,
+    host: str | None,
+    reason: str | None,
+    failure_class: FailureClass | None,
+    to: UrlState,
+    because: str | None = None,
 ) -> Iterator[BulkChange]:
-    host_id = None if host is None else _host_row(db, host)
     after = 0
-    while rows := db.fetch_all("dead_ids", after, host_id, reason, MOST):
-        after = rows[-1][0]
-        yield BulkChange(tuple(url_id for (url_id,) in rows), UrlState.DEAD, to, to_reason=because)
+    while ids := dead_ids(db, host, reason, failure_class, after=after, most=MOST):
+        after = ids[-1]
+        yield BulkChange(tuple(ids), UrlState.DEAD, to, to_reason=because)
+
+
+def dead_ids(
+    db: Database,
+    host: str | None,
+    reason: str | None,
+    failure_class: FailureClass | None,
+    *,
+    after: int,
+    most: int,
+) -> list[int]:
+    """The ids of dead letters after an id. None: any."""
+    host_id = None if host is None else row_of_host(db, host)
+    corrupted = None if failure_class is None else failure_class is FailureClass.CORRUPTED
+    wanted = (after, host_id, reason, corrupted, sorted(CORRUPTED), most)
+    return [url_id for (url_id,) in db.fetch_all("dead_ids", *wanted)]
 
 
 def excluded_urls(db: Database, reasons: Sequence[str], host: str | None = None) -> Iterator[list[Excluded]]:
     """The URLs that are excluded for one of these reasons, a chunk at a time. Raises StoreFailed."""
-    host_id = None if host is None else _host_row(db, host)
-    for after in range(0, db.fetch_value("last_url"), _SCANNED):
-        window = (after, after + _SCANNED, list(reasons))
+    host_id = None if host is None else row_of_host(db, host)
+    for after, upto in url_windows(db, _SCANNED, db.fetch_value("last_url")):
+        window = (after, upto, list(reasons))
         if host_id is None:
             rows = db.fetch_all("excluded", *window)
         else:
@@ -120,11 +156,5 @@ def limited_urls(db: Database, reasons: Sequence[str]) -> Iterator[tuple[list[Li
     """The queued URLs that are not recrawls, and the URLs that are excluded for one of these reasons, a window at a
     time, with the number of ids after the window. Raises StoreFailed."""
     last = db.fetch_value("last_url")
-    for after in range(0, last, _SCANNED):
-        yield db.fetch_all("limited", after, after + _SCANNED, list(reasons)), max(0, last - after - _SCANNED)
-
-
-def _host_row(db: Database, host: str) -> int:
-    """The id of a host; of an unknown host one that no URL has."""
-    row = db.fetch_one("host_by_name", host.lower().rstrip("."))
-    return -1 if row is None else int(row[0])
+    for after, upto in url_windows(db, _SCANNED, last):
+        yield db.fetch_all("limited", after, upto, list(reasons)), max(0, last - upto)

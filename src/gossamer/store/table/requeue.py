@@ -42,20 +42,18 @@ def requeue_due(
     stamp: float,
     touch: Touch,
     *,
-    scheduled: bool = True,
     postpone: Postpone = lambda page, before, now: None,
     replan: Replan = lambda page: None,
 ) -> RequeueResult:
     """Queue the URLs of an order; calls `touch` for every place.
 
     A URL is queued by the date at which it came due, among the URLs found since: the longest overdue is the first.
-    Without `scheduled` only missing URLs are queued.
     """
     if order.after is not None:
         due = db.fetch_all("due_after", *order.after, order.due_by, order.limit)
     else:
-        due = db.fetch_all("due_again", order.due_by, order.limit) if scheduled else []
-    if order.include_missing:
+        due = [] if order.only_missing else db.fetch_all("due_again", order.due_by, order.limit)
+    if order.include_missing or order.only_missing:
         due += db.fetch_all("due_missing", order.due_by, order.limit - len(due))
     to = _place(due[-1]) if order.after is not None and len(due) == order.limit else None
     put_off: list[tuple[float | None, float | None]] = []
@@ -196,8 +194,8 @@ def _place(row: Sequence[Any]) -> DueCursor:
 
 
 def next_due(db: Database, order: RequeueOrder) -> float:
-    """When the next URL comes due; infinity: never."""
-    dates = [db.fetch_value("next_again")]
-    if order.include_missing:
+    """When the next URL of the kinds that an order concerns comes due; infinity: never."""
+    dates = [] if order.only_missing else [db.fetch_value("next_again")]
+    if order.include_missing or order.only_missing:
         dates.append(db.fetch_value("next_missing"))
     return min((date for date in dates if date is not None), default=math.inf)

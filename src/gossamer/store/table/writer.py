@@ -424,10 +424,10 @@ class TableWriter:
         """Queue the missing URLs that are due, the oldest first. Returns their number."""
         stamp = self._next_stamp(now)
         touched: _Touched = {}
-        order = RequeueOrder(now, most, include_missing=True)
+        order = RequeueOrder(now, most, only_missing=True)
         touch = partial(_touch, touched)
         with self._transaction():
-            found = requeue_due(self._db, self._prioritiser, order, stamp, touch, scheduled=False)
+            found = requeue_due(self._db, self._prioritiser, order, stamp, touch)
             self._enter_fronts(touched)
         return sum(n for _, n in found.states)
 
