@@ -30,8 +30,8 @@ balance importance, those of plugins, push (importance with all links kept),
 backlink random omniscient (of the known pages the truly best) and all-sorted
 (all pages by PageRank, which no crawl can do). With --recrawl: months of
 visits to pages that change, and how fresh each recrawl policy keeps the copies.
-Policies: optimal fixed nutch-adaptive stormcrawler-adaptive, those of plugins,
-and known-rates, which no crawl can do."""
+Policies: adaptive optimal fixed nutch-adaptive stormcrawler-adaptive, those of
+plugins, and known-rates, which no crawl can do."""
 EXAMPLE = """\
   gossamer simulate --web simweb --pages 20000 --plot orders.svg
   gossamer simulate --crawl crawl --order importance --plot orders.svg

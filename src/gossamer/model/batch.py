@@ -145,6 +145,7 @@ class Batch:
     bulk_changes: list[BulkChange] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  # metadata of the crawl, by name
     delivered: dict[int, int] = field(default_factory=dict)  # by worker: the last outbox id it has acknowledged
+    reorder_after: int | None = None  # put the next queued URLs after this id in order again
     weight: int = 0  # approximate bytes of captures and links
 
     def __bool__(self) -> bool:
@@ -160,6 +161,7 @@ class Batch:
             or self.hints
             or self.sitemap_names
             or self.requeue
+            or self.reorder_after is not None
             or self.bulk_changes
             or self.facts
             or self.delivered
@@ -230,3 +232,4 @@ class Committed(NamedTuple):
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known before
     reported: int = 0  # pages brought forward because a sitemap or feed reported a change
     outboxed: int = 0  # URLs found for other workers
+    reordered_to: int | None = None  # with `reorder_after`: the last URL that was put in order; None: there are no more

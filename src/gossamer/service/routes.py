@@ -12,6 +12,7 @@ from gossamer.config.load import Config
 from gossamer.config.overrides import Limits, Overrides, limits_of
 from gossamer.filter.domains import has_known_suffix
 from gossamer.filter.scope import parse_domains, read_host
+from gossamer.model.outcome import FailureClass
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey
 from gossamer.observe.snapshot import Snapshot
@@ -355,10 +356,11 @@ def _add_dead(app: FastAPI, dependencies: Dependencies) -> None:
     async def dead(
         host: HostQuery = None,
         reason: Annotated[str | None, Query(max_length=100)] = None,
+        failure_class: Annotated[FailureClass | None, Query(alias="class")] = None,
         after: After = 0,
         most: Most = 100,
     ) -> Any:
-        wanted = DeadFilter(host=host, reason=reason)
+        wanted = DeadFilter(host=host, reason=reason, failure_class=failure_class)
         found = await dependencies.queries.dead(dependencies.crawl.config, wanted, after, most)
         return {"dead": found.items, "next": found.next}
 
@@ -366,11 +368,12 @@ def _add_dead(app: FastAPI, dependencies: Dependencies) -> None:
         "/dead", summary="Requeue or drop dead letters", response_model=Done, openapi_extra=body_schema(DeadAction)
     )
     async def handle(request: Request) -> Any:
-        """All dead letters, those of a host or with a reason, or the listed URLs. `requeue`: visit them again, with all
-        their retries; `drop`: exclude them permanently."""
+        """All dead letters, those of a host, of a class or with a reason, or the listed URLs. `requeue`: visit them
+        again, with all their retries; `drop`: exclude them permanently."""
         wanted = await read_body(request, DeadAction)
-        if wanted.urls is not None and (wanted.host is not None or wanted.reason is not None):
-            raise http_error(422, "urls: cannot be combined with host or reason", "urls")
-        chosen = DeadFilter(host=wanted.host, reason=wanted.reason)
+        kind = None if wanted.failure_class is None else FailureClass(wanted.failure_class)
+        chosen = DeadFilter(host=wanted.host, reason=wanted.reason, failure_class=kind)
+        if wanted.urls is not None and chosen != DeadFilter():
+            raise http_error(422, "urls: cannot be combined with host, reason or class", "urls")
         action = dependencies.control.requeue_dead if wanted.action == "requeue" else dependencies.control.drop_dead
         return {"done": await action(chosen, wanted.urls)}

@@ -172,15 +172,18 @@ class DeadAction(Body):
     action: Literal["requeue", "drop"]
     host: str | None = Field(default=None, description="only dead letters of this host")
     reason: str | None = Field(default=None, description="only dead letters with this reason")
+    failure_class: Literal["failed", "corrupted"] | None = Field(
+        default=None, alias="class", description="only dead letters of this class"
+    )
     urls: list[str] | None = Field(
-        default=None, max_length=10_000, description="only these URLs; cannot be combined with `host` or `reason`"
+        default=None, max_length=10_000, description="only these URLs; cannot be combined with the other fields"
     )
 
     model_config = ConfigDict(
         json_schema_extra={
             "anyOf": [
                 {"properties": {"urls": {"type": "null"}}},
-                {"properties": {"host": {"type": "null"}, "reason": {"type": "null"}}},
+                {"properties": {"host": {"type": "null"}, "reason": {"type": "null"}, "class": {"type": "null"}}},
             ]
         }
     )

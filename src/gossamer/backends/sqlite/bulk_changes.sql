@@ -32,4 +32,5 @@ SELECT id FROM urls WHERE state = 6 AND host_id = ? AND reason >= 'trap:' AND re
 
 -- name: dead_ids
 SELECT id FROM urls WHERE state = 7 AND id > ?1 AND (?2 IS NULL OR host_id = ?2) AND (?3 IS NULL OR reason = ?3)
-ORDER BY id LIMIT ?4
+    AND (?4 IS NULL OR (coalesce(reason, '') IN (SELECT value FROM json_each(?5))) = ?4)
+ORDER BY id LIMIT ?6

@@ -281,6 +281,8 @@ class Visitor:
             batch = self._store.batch
             if isinstance(target, Candidate):
                 batch.candidates.append(target)
+            if self._trap_accounts is not None:
+                self._trap_accounts.on_redirect(visit, target.url, target.host, isinstance(target, Candidate))
             if (link := self._admission.redirect_link(visit, target)) is not None:
                 batch.links.append(link)
             self._settle(

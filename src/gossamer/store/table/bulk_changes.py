@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gossamer.model.batch import BulkChange
 from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.outcome import CORRUPTED, FailureClass
 from gossamer.model.states import UrlState, may_follow
 from gossamer.model.units import HostId, HostKey, Instant, Url
 from gossamer.store.ports import Database
@@ -72,32 +73,65 @@ def apply_changes(db: Database, orders: Iterable[BulkChange], position_of: Posit
 
 
 def requeue_dead(
-    db: Database, now: Instant, position_of: PositionOf, *, host: str | None = None, reason: str | None = None
+    db: Database,
+    now: Instant,
+    position_of: PositionOf,
+    *,
+    host: str | None = None,
+    reason: str | None = None,
+    failure_class: FailureClass | None = None,
 ) -> int:
     """Queue dead letters again, due now and with all their tries. Returns how many.
 
-    `host` and `reason` select them; None selects all. The crawl does not run. One transaction. Raises StoreFailed.
+    The keywords select them; None selects all. The crawl does not run. One transaction. Raises StoreFailed.
     """
     with db.transaction():
-        return apply_changes(db, _of_dead(db, host, reason, UrlState.QUEUED), position_of, now)
+        return apply_changes(db, _of_dead(db, host, reason, failure_class, UrlState.QUEUED), position_of, now)
 
 
 def drop_dead(
-    db: Database, now: Instant, position_of: PositionOf, *, host: str | None = None, reason: str | None = None
+    db: Database,
+    now: Instant,
+    position_of: PositionOf,
+    *,
+    host: str | None = None,
+    reason: str | None = None,
+    failure_class: FailureClass | None = None,
 ) -> int:
     """Drop dead letters: they become excluded, with the reason `dropped`. Otherwise as `requeue_dead`."""
     with db.transaction():
-        return apply_changes(db, _of_dead(db, host, reason, UrlState.EXCLUDED, DROPPED), position_of, now)
+        dropped = _of_dead(db, host, reason, failure_class, UrlState.EXCLUDED, DROPPED)
+        return apply_changes(db, dropped, position_of, now)
 
 
 def _of_dead(
-    db: Database, host: str | None, reason: str | None, to: UrlState, because: str | None = None
+    db: Database,
+    host: str | None,
+    reason: str | None,
+    failure_class: FailureClass | None,
+    to: UrlState,
+    because: str | None = None,
 ) -> Iterator[BulkChange]:
-    host_id = None if host is None else row_of_host(db, host)
     after = 0
-    while rows := db.fetch_all("dead_ids", after, host_id, reason, MOST):
-        after = rows[-1][0]
-        yield BulkChange(tuple(url_id for (url_id,) in rows), UrlState.DEAD, to, to_reason=because)
+    while ids := dead_ids(db, host, reason, failure_class, after=after, most=MOST):
+        after = ids[-1]
+        yield BulkChange(tuple(ids), UrlState.DEAD, to, to_reason=because)
+
+
+def dead_ids(
+    db: Database,
+    host: str | None,
+    reason: str | None,
+    failure_class: FailureClass | None,
+    *,
+    after: int,
+    most: int,
+) -> list[int]:
+    """The ids of dead letters after an id. None: any."""
+    host_id = None if host is None else row_of_host(db, host)
+    corrupted = None if failure_class is None else failure_class is FailureClass.CORRUPTED
+    wanted = (after, host_id, reason, corrupted, sorted(CORRUPTED), most)
+    return [url_id for (url_id,) in db.fetch_all("dead_ids", *wanted)]
 
 
 def excluded_urls(db: Database, reasons: Sequence[str], host: str | None = None) -> Iterator[list[Excluded]]:
