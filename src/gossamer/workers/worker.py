@@ -66,13 +66,9 @@ class Worker:
         engine.keep_open = True
         await self._go.wait()
         watching = asyncio.create_task(self._exchange.report_activity())
-        running = self._interrupts.running = asyncio.create_task(engine.run())
         self._exchange.send_all()
         try:
-            await running
-        except asyncio.CancelledError:
-            if not self._interrupts.count:
-                raise
+            await self._interrupts.run()
         finally:
             watching.cancel()
             self._exchange.close()
