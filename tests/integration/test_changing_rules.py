@@ -2,9 +2,10 @@
 
 import os
 import signal
+import sqlite3
 import threading
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,51 @@ def test_a_running_crawl_takes_new_rules_on_sighup(tmp_path: Path) -> None:
     assert ended.status == 0
     assert (ended.report["finished"], ended.report["pages"]) == (True, 2)  # the home page, and what was in flight
     assert ended.report["excluded"] == {"pattern": 9}
+
+
+def visited_after_sighup(folder: Path, order: str, first: str, later: str, until: str) -> list[str]:
+    """The paths that a crawl with one slot asked for after its rules were changed, while it waited for /1."""
+    folder.mkdir()
+    toml, directory, go_on = folder / "gossamer.toml", folder / "crawl", threading.Event()
+    toml.write_text(f'order = "{order}"\n{first}')
+
+    def site(path: str, _: int) -> Answer:
+        if path == "/1":
+            go_on.wait()
+        return links(*(f"/{n}" for n in range(1, 10))) if path == "/" else page(path)
+
+    with ExitStack() as stack:
+        server = stack.enter_context(SmallServer(site))
+        options = ["--dir", directory, "--config", toml, "--allow-private", "--delay", 0, "--delay-factor", 0]
+        running = stack.enter_context(Command("crawl", f"{server.base}/", *options, "--json", "--concurrency", 1))
+        stack.callback(go_on.set)
+        wait_until(lambda: "/1" in server.paths() or not running.runs, "the page that is held")
+        toml.write_text(f'order = "{order}"\n{later}')
+        os.kill(running.process.pid, signal.SIGHUP)
+        is_done = "SELECT count(*) FROM facts WHERE name = 'order_settings' AND value LIKE ?"
+
+        def in_order() -> bool:
+            with closing(sqlite3.connect(directory / "crawl.db")) as db:
+                return bool(db.execute(is_done, (f"%{until}",)).fetchone()[0])
+
+        wait_until(lambda: in_order() or not running.runs, "the queue in its new order")
+        go_on.set()
+        ended = running.ended()
+        assert ended.report["finished"] is True, ended.err
+        return [path for path in server.paths() if path[1:].isdecimal()][1:]
+
+
+def test_priority_rules_that_change_on_sighup_move_queued_urls(tmp_path: Path) -> None:
+    seven, two = (
+        '[[priority.rules]]\npattern = "*/{}"\nclass = "{}"\n'.format(*rule) for rule in ((7, "high"), (2, "low"))
+    )
+
+    by_score = visited_after_sighup(tmp_path / "score", "novelty", "", seven + two, "*/2): low")
+    fifo = visited_after_sighup(tmp_path / "fifo", "bfs", two, seven + two, "*/2): low")
+    by_class = visited_after_sighup(tmp_path / "class", "mercator", "", seven + two, "*/2): low")
+
+    assert by_score == fifo == [f"/{n}" for n in (7, 3, 4, 5, 6, 8, 9, 2)]
+    assert by_class[0] == "/7" and sorted(by_class) == sorted(by_score)
 
 
 def test_rules_that_cannot_be_used_change_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from gossamer.clock import Clock, clock_of
 from gossamer.config.load import Config
-from gossamer.config.sections import HostSection, RecrawlRuleSection, RecrawlSection
+from gossamer.config.sections import HostSection, PriorityRuleSection, RecrawlRuleSection, RecrawlSection
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import parse_networks
 from gossamer.filter.canonical import Canonicaliser
@@ -24,6 +24,7 @@ from gossamer.filter.scope import Scope, parse_domains, parse_scope
 from gossamer.filter.trap_budget import GRACE, HOSTS_PER_DOMAIN, TrapPolicy
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.orderings import ORDERINGS, Ordering
+from gossamer.frontier.orderings.class_rules import PriorityClass, PriorityRule, PriorityRules
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
@@ -137,7 +138,13 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
 
     Raises ConfigError if there is none of that name, UsageError if the plugin is broken.
     """
-    name = config.order if name is None else name
+    ordering = _ordering_named(config, config.order if name is None else name)
+    if rules := priority_rules_for(config):
+        ordering.use_rules(rules)
+    return ordering
+
+
+def _ordering_named(config: Config, name: str) -> Ordering:
     if name == Mercator.name:
         return Mercator(config.priority.weights.by_signal, config.priority.trusted, config.priority.bounds)
     if name in ORDERINGS:  # plugins cannot take these names, so there is no need to load any
@@ -148,6 +155,18 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
     if name not in makers:
         raise ConfigError("order", f"no such ordering: {name!r} (there are {', '.join(makers)})")
     return makers[name]()
+
+
+def priority_rules_for(config: Config) -> PriorityRules:
+    """The rules that override scores. Raises ConfigError for an invalid pattern."""
+    return PriorityRules([_priority_rule(number, rule) for number, rule in enumerate(config.priority.rules, 1)])
+
+
+def _priority_rule(number: int, rule: PriorityRuleSection) -> PriorityRule:
+    given = [f"{key} {value}" for key, value in (("host", rule.host), ("pattern", rule.pattern)) if value is not None]
+    matches = None if rule.pattern is None else UrlPattern(rule.pattern).matches
+    name = f"rule {number} ({', '.join(given)}): {rule.class_}"
+    return PriorityRule(name, PriorityClass(rule.class_), rule.host, matches)
 
 
 def recrawl_policy_name(recrawl: RecrawlSection) -> str:

@@ -175,7 +175,7 @@ def table_writer(
 ) -> TableWriter:
     """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration."""
     config, now = opening.config, opening.clock.now()
-    reorder(db, ordering.name, ordering, now, settings=ordering.settings)
+    reorder(db, ordering.name, ordering, now, settings=ordering.queue_settings)
     if any_host_exempt(config):
         lift_cuts(db, trap_exemption(config), ordering, now)
     return TableWriter(

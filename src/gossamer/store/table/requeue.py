@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from gossamer.model.facts import RANK_STEP
 from gossamer.model.requeue import REFRESHING, DueCursor, DueUrl, RequeueOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import DAY, HostId, Instant
@@ -19,7 +20,7 @@ LOOK_AHEAD = 1_024
 """URLs that are replanned in one order: about fifty milliseconds."""
 
 _AHEAD = 10 * 365 * DAY  # seconds by which what goes before all others is dated back
-_BOOST = 1e9  # added to the score of what does, where the score decides: no score comes near it
+_BOOST = 3 * RANK_STEP  # added to the score of what does, where the score decides: ahead of every rule
 
 Touch = Callable[[HostId, int, float], None]
 
