@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gossamer.lab.simulate.replay import Curve, Plan
 
 
-USAGE = "GRAPH | --crawl DIR | --store URL | --web simweb | --recrawl [...]"
+USAGE = "GRAPH | --crawl DIR | --web simweb | --recrawl [...]"
 DESCRIPTION = """\
 Replay a link graph under the orderings, without fetching anything, and show
 which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages

@@ -114,6 +114,7 @@ class BulkChange:
     reasons: tuple[str, ...] = ()  # empty: any
     to_reason: str | None = None
     changed: int = 0  # URLs whose state was changed
+    withdrawn: list[tuple[HostId, int]] = field(default_factory=list)  # those that were queued, with their hosts
 
 
 CANDIDATE_BYTES, LINK_BYTES = 350, 52
@@ -228,6 +229,7 @@ class Committed(NamedTuple):
     requeued_to: DueCursor | None = None  # ... and the last one scanned; None: no more
     replanned_to: DueCursor | None = None  # with `replan_after`: the last one replanned
     bulk_counts: Mapping[str, int] = MappingProxyType({})  # counter changes made by bulk changes
+    withdrawn: Sequence[tuple[HostId, int]] = ()  # (host, url_id) that bulk changes took out of the queue
     restored_hosts: frozenset[HostId] = frozenset()  # hosts for which bulk changes requeued URLs
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known before
     reported: int = 0  # pages brought forward because a sitemap or feed reported a change

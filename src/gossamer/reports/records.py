@@ -189,6 +189,8 @@ def dead_object(letter: DeadLetter, priority_of: PriorityOf) -> Json:
 
 ExcludedUrl = tuple[int, Url, HostKey, int, int]
 """An excluded URL: its id, the URL, its host, its depth, and whether it is a sitemap."""
+LimitedUrl = tuple[int, Url, HostKey, int, int, int]
+"""A URL that limits apply to: as `ExcludedUrl`, and its state."""
 
 
 # --- hosts -----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from gossamer.observe.snapshot import Snapshot
 from gossamer.reports.records import DeadFilter, PageFilter
 from gossamer.seed.lists import split_seed_string
 from gossamer.service.access import LINES
-from gossamer.service.control import Control, SeedResult
+from gossamer.service.control import Control, LimitProgress, SeedResult
 from gossamer.service.event_stream import EventStream
 from gossamer.service.metrics import Metrics
 from gossamer.service.queries import ReadQueries
@@ -224,7 +224,8 @@ def _seeds_answer(counts: dict[str, int], answers: Sequence[SeedResult]) -> dict
 def _add_limits(app: FastAPI, dependencies: Dependencies) -> None:
     @app.get("/url/limit", summary="Current limits on URLs", response_model=LimitsAnswer)
     async def limits() -> Any:
-        return _limits_answer(limits_of(dependencies.control.config), 0)
+        """`excluded`, `returned` and `unchecked` are those of the last change since the service was started."""
+        return _limits_answer(limits_of(dependencies.control.config), dependencies.control.limit_progress)
 
     @app.post(
         "/url/limit",
@@ -233,23 +234,33 @@ def _add_limits(app: FastAPI, dependencies: Dependencies) -> None:
         openapi_extra=body_schema(NewLimits),
     )
     async def change(request: Request) -> Any:
-        """Takes effect at once and for queued URLs too: a URL beyond a limit becomes `excluded` when it would be
-        visited, and is requeued when the limit is lifted. Persists across restarts."""
+        """Takes effect at once and for queued URLs too: a URL beyond a limit becomes `excluded`, and is requeued when
+        the limit is lifted. Limits that are not given stay as they are. The response follows the commit; with very many
+        URLs it comes earlier, and `unchecked` says how many are left. Persists across restarts."""
         wanted = await read_body(request, NewLimits)
+        given = wanted.model_fields_set
+        if not given:
+            names = ", ".join(NewLimits.model_fields)
+            raise http_error(422, f"body: at least one of {names} is required")
         control = dependencies.control
-        domains = limits_of(control.config).excluded_domains
+        now = limits_of(control.config)
+        domains = now.excluded_domains
         if wanted.excludedDomains is not None:
             domains = tuple(sorted(parse_domains(wanted.excludedDomains, "excludedDomains")))
-        chosen = Limits(domains, wanted.depthLimit, wanted.urlLengthLimit)
+        depth = wanted.depthLimit if "depthLimit" in given else now.depth
+        length = wanted.urlLengthLimit if "urlLengthLimit" in given else now.url_bytes
+        chosen = Limits(domains, depth, length)
         return _limits_answer(chosen, await control.set_limits(chosen))
 
 
-def _limits_answer(limits: Limits, returned: int) -> dict[str, Any]:
+def _limits_answer(limits: Limits, progress: LimitProgress) -> dict[str, Any]:
     return {
         "excludedDomains": list(limits.excluded_domains),
         "depthLimit": limits.depth,
         "urlLengthLimit": limits.url_bytes,
-        "returned": returned,
+        "excluded": progress.excluded,
+        "returned": progress.requeued,
+        "unchecked": progress.unchecked,
     }
 
 

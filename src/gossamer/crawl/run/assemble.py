@@ -35,6 +35,7 @@ from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.limit_enforcement import LimitEnforcement
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.reordering import Reordering
 from gossamer.crawl.requeue import Requeue
@@ -258,7 +259,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         state,
         observers,
         host_contexts,
-        EngineStages(visitor, documents.queue, requeue, events),
+        EngineStages(visitor, documents.queue, requeue, events, LimitEnforcement(state, entry.admission)),
         queries=queries,
         bodies=network.bodies,
         warm_up=WarmUp(queries, documents.duplicates.contents, entry.seen, documents.duplicates.near),

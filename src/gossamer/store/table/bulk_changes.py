@@ -29,6 +29,9 @@ Entry = tuple[HostId, int, float]
 Excluded = tuple[int, Url, HostKey, int, int]
 """A URL that is excluded: its row, the URL, its host, its depth, and whether it is a sitemap."""
 
+Limited = tuple[int, Url, HostKey, int, int, int]
+"""A URL that limits apply to: as `Excluded`, and its state."""
+
 
 def apply_change(
     db: Database, order: BulkChange, position_of: PositionOf, stamp: Instant, counts: Counter[str]
@@ -41,6 +44,8 @@ def apply_change(
     rows = {url_id: db.fetch_one("url_in_state", url_id, order.from_state) for url_id in order.url_ids}
     meant = {url_id: row for url_id, row in rows.items() if row and (not order.reasons or row[0] in order.reasons)}
     order.changed = len(meant)
+    if order.from_state is UrlState.QUEUED:
+        order.withdrawn = [(row[1], url_id) for url_id, row in meant.items()]
     db.write_rows("count_moves", [(order.to_state, False, url_id) for url_id in meant])
     for url_id, (reason, host_id, *learnt) in meant.items():
         if order.from_state is UrlState.EXCLUDED and reason is not None:
@@ -145,3 +150,11 @@ def excluded_urls(db: Database, reasons: Sequence[str], host: str | None = None)
             rows = db.fetch_all("excluded_of_host", host_id, *window)
         for at in range(0, len(rows), MOST):
             yield rows[at : at + MOST]
+
+
+def limited_urls(db: Database, reasons: Sequence[str]) -> Iterator[tuple[list[Limited], int]]:
+    """The queued URLs that are not recrawls, and the URLs that are excluded for one of these reasons, a window at a
+    time, with the number of ids after the window. Raises StoreFailed."""
+    last = db.fetch_value("last_url")
+    for after, upto in url_windows(db, _SCANNED, last):
+        yield db.fetch_all("limited", after, upto, list(reasons)), max(0, last - upto)

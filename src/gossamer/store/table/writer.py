@@ -164,10 +164,12 @@ class TableWriter:
             self._update_hosts(batch)
             ordered: Counter[str] = Counter()
             forgiven = set()
+            withdrawn: list[tuple[HostId, int]] = []
             for order in batch.bulk_changes:
                 for entry in apply_change(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
+                withdrawn += order.withdrawn
             counts.update(ordered)
             changes = self._links.add(batch.links, stamp)
             again, next_date = self._requeue(batch.requeue, touched)
@@ -196,6 +198,7 @@ class TableWriter:
             written_bytes=written,
             seconds=self._clock.monotonic() - began,
             bulk_counts=ordered,
+            withdrawn=withdrawn,
             restored_hosts=frozenset(forgiven),
             new_seeds=new_seeds,
             requeued=again.states,
