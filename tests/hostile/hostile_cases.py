@@ -197,6 +197,7 @@ GROUPS: tuple[Group, ...] = (
             "DN-14": "a host that changes its address",
             "DN-15": "no resolver at the start",
             "DN-16": "a name server that needs seconds for every answer, or falls silent for a while",
+            "DN-17": "name servers that fail for ever, for single hosts and for all hosts of a domain",
         },
     ),
     Group(

@@ -1,17 +1,22 @@
-"""The cases DN-01 to DN-16 of the hostile web, against real name servers and listeners on loopback."""
+"""The cases DN-01 to DN-17 of the hostile web, against real name servers and listeners on loopback."""
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gossamer.clock import VirtualClock
+from gossamer.config.policies import HOST_PATIENCE
 from gossamer.fetch.dns.address_choice import DialRules
 from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.frontier.retries import RETRY_RULES
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.units import HostKey, Seconds
+from tests.crawl.scripted_crawl import ADDRESSES, HOME, crawled, html
+from tests.crawl.scripted_crawl import SERVFAIL as UNRESOLVABLE
+from tests.crawl.scripted_fetcher import redirect
 from tests.hostile.dns_stage import listening, resolver_at, stage, survive, swallowing
 from tests.name_server import AAAA, CNAME, NXDOMAIN, SERVFAIL, A, Reply, a, aaaa, name_server, only
 
@@ -451,3 +456,19 @@ def test_dn_16_a_server_that_falls_silent_and_comes_back_is_reported_once() -> N
                 await resolver.close()
 
     assert survive(case()) == ([], [True, False])
+
+
+def test_dn_17_hosts_whose_name_servers_always_fail_are_given_up_and_the_crawl_ends(tmp_path: Path) -> None:
+    ill = [f"h{number}.ill.test" for number in range(5)] + ["alone.bad.test"]
+    rules_elsewhere = "http://b.test/"
+    seeds = [HOME, rules_elsewhere, *(f"http://{host}/" for host in ill)]
+    script = {HOME: html(), rules_elsewhere + "robots.txt": [redirect(seeds[-1] + "robots.txt")] * 30}
+
+    crawl = crawled(tmp_path, script, seeds=seeds, addresses={**ADDRESSES, **dict.fromkeys(ill, UNRESOLVABLE)})
+
+    rows = crawl.rows()
+    assert rows.pop(HOME).state == "stored"
+    assert {row.state for row in rows.values()} == {"dead"}
+    assert {rows[url].reason for url in seeds[2:]} <= {"dns_servfail", "dns_timeout"}
+    assert crawl.clock.now() - crawl.began >= HOST_PATIENCE
+    assert [url for url in crawl.requests if url != HOME] == []

@@ -5,7 +5,7 @@ import ipaddress
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gossamer.clock import Clock
 from gossamer.fetch.dns.answer import Found
@@ -32,16 +32,19 @@ _ROOT = HostKey(".")  # has no address, and every working resolver knows it
 class ResolveLater(Failed):
     """Nothing is known and no query was sent: try again at `until`. Must not count as a try of the URL.
 
-    Either the resolver itself is down, or this name (or its whole domain) failed recently and is in backoff.
+    Either the resolver itself is down, or this name (or its whole domain) failed recently and is in backoff; then the
+    host is to blame.
     """
 
     until: Instant
+    blames_host: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Postponed:
     failure: Failure
     until: Instant
+    blames_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ class Resolver:
         if isinstance(known, Absence):
             self._negative_hits += 1
             if known.failure in DNS_ERRORS:
-                return self._later(host, _Postponed(known.failure, known.expires), begun)
+                return self._later(host, _Postponed(known.failure, known.expires, True), begun)
             return self._failed(host, known.failure, begun)
         own = _literal_address(host)
         if isinstance(own, str):
@@ -202,7 +205,7 @@ class Resolver:
             until = self._backoff.domain_blocked_until(self._domain(host), now)
             if until is None:
                 return None
-            return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, until)
+            return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, until, True)
         if now >= self._breaker.until:
             return None  # a probe is due, and this name is part of it
         return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
@@ -217,7 +220,8 @@ class Resolver:
     def _later(self, host: HostKey, postponed: _Postponed, begun: float) -> ResolveLater:
         self._postponed += 1
         took = Seconds(self._clock.monotonic() - begun)
-        return ResolveLater(postponed.failure, f"lookup of {host} postponed", took, False, postponed.until)
+        detail, blames_host = f"lookup of {host} postponed", postponed.blames_host
+        return ResolveLater(postponed.failure, detail, took, False, postponed.until, blames_host=blames_host)
 
     def _failed(self, host: HostKey, failure: Failure, begun: float) -> Failed:
         took = Seconds(self._clock.monotonic() - begun)
