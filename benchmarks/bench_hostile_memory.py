@@ -41,8 +41,8 @@ def _links() -> bytes:
 
 
 def _chunked(body: bytes) -> bytes:
-    pieces = (body[at : at + 4000] for at in range(0, len(body), 4000))
-    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)[: SIZE - 8] + b"\r\n0\r\n\r\n"
+    pieces = (body[at : at + 4000] for at in range(0, len(body) - len(body) // 100, 4000))
+    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 
 BODIES: dict[str, tuple[Callable[[], bytes], str]] = {
