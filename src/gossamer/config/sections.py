@@ -371,6 +371,10 @@ def _one_proxy(section: "FetchSection | HostSection") -> None:
 class PolitenessSection(Section, frozen=True, kw_only=True):
     """Limits on politeness, in addition to `delay` and `delay_factor`."""
 
+    per: Annotated[
+        Literal["host", "domain"],
+        about("`domain`: all hosts of a registrable domain share one gap, and one of them is visited at a time"),
+    ] = "host"
     max_adaptive_delay: Annotated[float, about("seconds; upper limit of `delay_factor` times the fetch time")] = 30.0
     max_crawl_delay: Annotated[float, about("seconds; a host with a longer Crawl-delay is not crawled")] = 3600.0
     max_retry_after: Annotated[float, about("seconds; upper limit of a Retry-After")] = 86_400.0
