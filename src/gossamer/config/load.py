@@ -99,8 +99,10 @@ class Config(Section, frozen=True, kw_only=True):
             if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}", server):
                 raise ValueError(f"dns must be HOST:PORT, not {server!r}")
         bounds, shares = len(self.priority.bounds), len(self.frontier.shares)
-        if self.order == "mercator" and bounds != shares - 1:
-            raise ValueError(f"priority.bounds must be one fewer than frontier.shares, not {bounds} and {shares}")
+        if self.order == "mercator" and bounds < shares - 1:
+            raise ValueError(
+                f"priority.bounds must have at least one value fewer than frontier.shares, not {bounds} for {shares}"
+            )
 
     @property
     def name_servers(self) -> tuple[str, ...]:

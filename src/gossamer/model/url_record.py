@@ -47,7 +47,8 @@ class Step:
 class UrlFact:
     """A row of the task table."""
 
-    learnt: UrlFacts  # what its priority is based on
+    learnt: UrlFacts  # what its priority is based on, without its age
+    modified: Instant | None  # the later of what a sitemap or feed and its own server say
     state: UrlState
     front: int
     available_at: Instant | None

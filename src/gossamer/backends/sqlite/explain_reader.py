@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gossamer.backends.sqlite.database import fact, last_url, named_queries, one_moment, our_errors
-from gossamer.model.facts import DomainFacts, UrlFacts
+from gossamer.model.facts import DomainFacts, HostFacts
 from gossamer.model.formats import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
@@ -34,12 +34,12 @@ from gossamer.model.url_record import (
     VisitFact,
 )
 from gossamer.reports.ports import WayBack
+from gossamer.store.row_formats import FACTS, facts_from
 
 _Row = tuple[Any, ...]
 
 _SCHEMES = ("http://", "https://", "ftp://")
 _PLAIN = ("front", "available_at", "place", "priority", "tries", "hops", "found_at", "reason")
-_LEARNT = ("url_id", "url", "depth", "links", "links_from_others", "credit", "visits", "changes")
 
 
 class SqliteUrlReader:
@@ -94,15 +94,15 @@ class SqliteUrlReader:
             )
 
     def _known(self, row: _Row, domain: DomainFact) -> Facts:
-        learnt = UrlFacts(**dict(zip(_LEARNT, row, strict=False)))
-        host_id, found_on, state, via, *rest = row[len(_LEARNT) :]
+        host_id, found_on, state, via, *rest = row[FACTS:]
+        host = self._host("host_by_id", host_id)
+        learnt = facts_from(row, 0.0, self._host_facts(host.host if host else ""))._replace(age=None)
         plain = dict(zip(_PLAIN, rest, strict=True))
-        known = UrlFact(learnt=learnt, state=UrlState(state), via=Via(via), **plain)
+        known = UrlFact(learnt=learnt, modified=row[FACTS - 1], state=UrlState(state), via=Via(via), **plain)
         url_id = learnt.url_id
         seed = self._row("seed", known.url)
         way, beyond = self._way_back(url_id, found_on)
         failures = self._db.execute(self._sql["failures"], (url_id, MAX_FAILURES + 1)).fetchall()
-        host = self._host("host_by_id", host_id)
         budget, domain_budget = self._row("budgets", host.host if host else "", domain.domain) or (None, None)
         return Facts(
             budget=budget,
@@ -164,6 +164,9 @@ class SqliteUrlReader:
     def _host(self, query: str, key: object) -> HostFact | None:
         row = self._row(query, key)
         return None if row is None else HostFact(**dict(zip(HostFact.__slots__, row, strict=True)))
+
+    def _host_facts(self, host: str) -> HostFacts:
+        return HostFacts(*(self._row("host_facts", host) or ()))
 
     def _domain(self, domain: Domain, suffix: str) -> DomainFact:
         row = self._row("domain", domain)

@@ -395,8 +395,6 @@ def _frontier_for(
     resting: list[tuple[str, Instant]],
 ) -> Frontier:
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
-    if ordering.fronts == 1:
-        ratios = SelectorRatios((1,), (1,))
     limits = FrontierLimits(config.frontier.max_hosts)
     frontier = Frontier(politeness, ratios, limits, ordering, loader.suffix_visits())
     for address, until in resting:
