@@ -1,6 +1,7 @@
 """docs/HOSTILE.md is complete and up to date: every case of the hostile web has tests, and they are named there."""
 
 import re
+from collections import Counter
 
 import pytest
 
@@ -11,10 +12,9 @@ CASES = [case for group in GROUPS for case in group.cases]
 
 
 def test_the_cases_are_numbered_without_gaps() -> None:
-    expected = {"HF": 23, "BD": 20, "RD": 16, "RB": 17, "SM": 12, "TR": 12, "UR": 15, "DN": 15, "TL": 7, "RT": 8}
-    expected["AP"] = 15
+    counts = Counter(case[:2] for case in CASES)
 
-    assert [f"{kind}-{n:02}" for kind, count in expected.items() for n in range(1, count + 1)] == CASES
+    assert [f"{kind}-{n:02}" for kind, count in counts.items() for n in range(1, count + 1)] == CASES
 
 
 def test_every_case_has_a_test() -> None:

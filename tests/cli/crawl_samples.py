@@ -6,14 +6,13 @@ from pathlib import Path
 from gossamer.backends.sqlite.database import named_queries, open_for_writing
 from gossamer.backends.sqlite.driver import open_writer
 from gossamer.clock import VirtualClock
+from gossamer.config.overrides import OVERRIDES_KEY, HostOverrides, Overrides
 from gossamer.frontier.orderings import Ordering
 from gossamer.model.batch import Batch
-from gossamer.model.facts import UrlFacts
 from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
-from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Url
-from gossamer.service.overrides import FACT, Overrides
+from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.store.ports import Location
 from gossamer.store.table.writer import TableWriter
 
@@ -36,26 +35,21 @@ class NoCaptures:
     def close(self) -> None: ...
 
 
-class Quarter(Ordering):
-    """Every URL has a priority of a quarter."""
-
-    def score(self, url: UrlFacts) -> float:
-        return 0.25
-
-
 def small_crawl(directory: Path) -> Path:
-    """Three URLs on h.test: the first visited with status 200, the second dead, the third queued."""
+    """Three URLs on h.test, in the order `bfs`: the first visited with status 200, the second dead, the third
+    queued."""
     directory.mkdir()
     writer = TableWriter(
         open_writer(directory / "crawl.db"),
         NoCaptures(),
         lambda host: (Domain(host), 0, "test"),
-        Quarter(),
+        Ordering(),
         VirtualClock(NOW),
     )
     host = HostKey("h.test")
     urls = [Url(f"http://h.test/{n}") for n in (1, 2, 3)]
     batch = Batch(candidates=[Candidate(u, host, Fingerprint(i), 2, 0, Via.LINK, 0) for i, u in enumerate(urls)])
+    batch.facts["order"] = "bfs"
     writer.commit(batch, NOW)
     visited = Batch()
     visited.settle(Settlement(HostId(1), 1, 0, UrlState.DUPLICATE, NOW, status=200, size=4321))
@@ -84,8 +78,10 @@ def order(
     """Orders on record as the service leaves them: `whole` pauses the crawl, the rest is for single hosts."""
     found = Overrides(
         paused=whole,
-        paused_hosts=set(map(HostKey, paused)),
-        dropped_hosts=set(map(HostKey, dropped)),
-        delays={HostKey(host): delay for host, delay in (delays or {}).items()},
+        hosts=HostOverrides(
+            set(map(HostKey, paused)),
+            set(map(HostKey, dropped)),
+            {HostKey(host): Seconds(delay) for host, delay in (delays or {}).items()},
+        ),
     )
-    change(crawl, "INSERT OR REPLACE INTO facts VALUES (?, ?)", FACT, found.to_text())
+    change(crawl, "INSERT OR REPLACE INTO facts VALUES (?, ?)", OVERRIDES_KEY, found.to_text())

@@ -1,3 +1,4 @@
+import csv
 import io
 import json
 import os
@@ -15,7 +16,7 @@ from gossamer.config.load import Config
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.model.units import Instant
 from gossamer.observe.snapshot import Snapshot
-from tests.cli.crawl_samples import small_crawl
+from tests.cli.crawl_samples import change, small_crawl
 
 
 @pytest.fixture(autouse=True)
@@ -157,10 +158,37 @@ def test_a_page_is_a_line_with_time_priority_depth_size_status_and_url(tmp_path:
     assert main(["pages"]) == 0
 
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
-        ["2023-11-14T22:13:20.000Z", "0.2500", "2", "4321", "200", "http://h.test/1"],
-        ["-", "0.2500", "2", "-", "dead", "http://h.test/2"],
-        ["-", "0.2500", "2", "-", "queued", "http://h.test/3"],
+        ["2023-11-14T22:13:20.000Z", "2.0000", "2", "4321", "200", "http://h.test/1"],
+        ["-", "2.0000", "2", "-", "dead", "http://h.test/2"],
+        ["-", "2.0000", "2", "-", "queued", "http://h.test/3"],
     ]
+
+
+def test_pages_export_and_dead_show_the_score_of_the_ordering_and_its_parts(tmp_path: Path, capsys: Captured) -> None:
+    crawl = small_crawl(tmp_path / "crawl")
+    change(crawl, "UPDATE facts SET value = 'novelty' WHERE name = 'order'")
+    change(crawl, "UPDATE domains SET accesses = 3, links = 7")
+    change(crawl, "UPDATE urls SET links = 2 WHERE id = 2")
+    parts = {"novelty": 9.7, "references": 2.0, "domain_references": 0.07}
+
+    main(["pages", "--parts"])
+    _, line, _ = capsys.readouterr().out.splitlines()
+    main(["pages", "--parts", "--json"])
+    _, page, _ = map(json.loads, capsys.readouterr().out.splitlines())
+    main(["export", "--parts", "--quiet"])
+    _, row, _ = map(json.loads, capsys.readouterr().out.splitlines())
+    main(["export", "--parts", "--quiet", "--format", "csv"])
+    heading, _, cells, _ = csv.reader(io.StringIO(capsys.readouterr().out))
+    main(["dead", "--json"])
+    dead = json.loads(capsys.readouterr().out)
+
+    assert line.split()[1] == "11.7700"
+    assert line.endswith("http://h.test/2  novelty=9.7000 references=2.0000 domain_references=0.0700")
+    assert [page["priority"], row["priority"], dead["priority"]] == [11.77] * 3
+    assert page["priority_parts"] == row["priority_parts"] == parts
+    assert json.loads(cells[heading.index("priority_parts")]) == parts
+    assert main(["export", "--what", "graph", "--parts"]) == 2
+    assert "--parts: goes with --what pages" in capsys.readouterr().err
 
 
 def test_pages_as_json_can_be_filtered(tmp_path: Path, capsys: Captured) -> None:

@@ -1,18 +1,24 @@
 """`--store` and `--blobs`: a crawl named by URLs."""
 
 import argparse
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+from gossamer.backends.sqlite.tables import SqliteTables
 from gossamer.cli.config_options import config_from
 from gossamer.cli.main import main
 from gossamer.cli.open_crawl import location_of
 from gossamer.clock import SteadyClock
-from gossamer.crawl.run.opener import CrawlLocation, resolve_urls
+from gossamer.config.policies import canonicaliser_for
+from gossamer.crawl.run.opener import STORES, CrawlLocation, resolve_urls
+from gossamer.crawl.run.session import session
 from gossamer.errors import ConfigError
 from gossamer.model.units import Instant
+from gossamer.observe.display import NoDisplay
+from gossamer.seed.lists import read_arguments
 from tests.cli.crawl_samples import NOW, small_crawl
 
 Captured = pytest.CaptureFixture[str]
@@ -46,6 +52,38 @@ def test_a_store_url_is_the_same_as_its_directory(
     by_url = main([*words, "--store", "sqlite:news"]), capsys.readouterr()
 
     assert by_url == by_directory
+
+
+def test_a_store_of_another_scheme_is_run_read_and_changed_by_one_line(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As SQLite, but with tables that are in no directory of a crawl."""
+    kind = STORES["sqlite"]._replace(
+        form="elsewhere:FILE",
+        open_tables=lambda url, directory: SqliteTables(Path(url.removeprefix("elsewhere:"))),
+        in_directory=False,
+    )
+    monkeypatch.setitem(STORES, "elsewhere", kind)
+    store = ("--store", "elsewhere:tables.db", "--dir", "files")
+    assert main(["pages", *store]) == 1
+    assert "there is no crawl in 'files'" in capsys.readouterr().err
+
+    async def start() -> None:
+        config = config_from(argparse.Namespace(option_store=store[1], option_dir=store[3]), None)
+        seeds = read_arguments(["http://h.test/"], canonicaliser_for(config).canonicalise)
+        async with session(config, seeds, False, NoDisplay()):
+            pass
+
+    asyncio.run(start())
+    assert main(["pages", *store]) == 0
+    assert "http://h.test/" in capsys.readouterr().out
+    (small_crawl(tmp_path / "other") / "crawl.db").replace("tables.db")
+    assert main(["dead", "requeue", "--json", *store]) == 0
+    assert json.loads(capsys.readouterr().out) == {"requeued": 1}
+    assert main(["pages", "--json", "--state", "queued", *store]) == 0
+
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert not (tmp_path / "files" / "crawl.db").exists()
 
 
 def test_dead_letters_are_changed_in_the_store_that_a_url_names(tmp_path: Path, capsys: Captured) -> None:
@@ -96,7 +134,7 @@ def test_a_command_uses_the_location_of_the_file(tmp_path: Path) -> None:
 
     found = location_of(argparse.Namespace(dir=None, store=None, blobs=None))
 
-    assert found == CrawlLocation(Path("filed"), f"file:{tmp_path / 'captures'}")
+    assert found == CrawlLocation(Path("filed"), f"file:{tmp_path / 'captures'}", "sqlite:filed")
 
 
 def test_urls_are_resolved_in_options_of_the_library_too() -> None:

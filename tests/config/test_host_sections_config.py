@@ -120,7 +120,7 @@ def test_kinds_are_those_of_the_host_where_it_has_any() -> None:
     for name, wanted in (("b.test", [True, False]), ("c.test", [False, True]), ("d.test", [False, True])):
         wants = found.for_host(HostKey(name)).wants
         assert wants is not None
-        assert [wants(200, pdf), wants(200, html)] == wanted
+        assert [wants.judge_head(200, pdf), wants.judge_head(200, html)] == wanted
 
 
 def test_a_hosts_delay_is_its_own_and_the_crawls_for_the_others() -> None:

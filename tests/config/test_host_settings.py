@@ -1,22 +1,24 @@
 """Settings of single hosts: from the configuration, and as an operator changes them during a crawl."""
 
-import json
 from dataclasses import replace
 
-import pytest
-
 from gossamer.config.hosts import HostSettings, HostSettingsTable
-from gossamer.crawl.visit.host_overrides import HostControls, is_paused
+from gossamer.config.load import Config
+from gossamer.config.overrides import HostOverride, HostOverrides, Limits, Overrides, limits_of, merged_overrides
 from gossamer.extract.content_types import Kinds
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.filter.host_table import host_table
-from gossamer.model.facts import HostOverride
 from gossamer.model.units import HostKey, Seconds
 
 A, B = HostKey("a.test"), HostKey("b.test")
 WWW = HostKey("www.a.test")
 USUAL = HostSettings(min_delay=Seconds(1.0))
 SINGLE = HostSettings(min_delay=Seconds(7.0))
+STAR = HostKey("*0")
+
+
+def delayed(host: HostKey, delay: float) -> HostOverrides:
+    return HostOverrides(delays={host: Seconds(delay)})
 
 
 # --- the configuration -----------------------------------------------------------------------------
@@ -44,14 +46,14 @@ def test_without_any_settings_a_host_has_the_defaults() -> None:
 
 def test_an_ordered_delay_replaces_the_configured_one_and_nothing_else() -> None:
     configured = HostSettings(HostOptions(headers=(("X-Team", "search"),)), Seconds(7.0))
-    hosts = HostSettingsTable(USUAL, host_table({"a.test": configured}, "host"), {A: Seconds(3.0)})
+    hosts = HostSettingsTable(USUAL, host_table({"a.test": configured}, "host"), delayed(A, 3.0))
 
     assert hosts.for_host(A) == replace(configured, min_delay=Seconds(3.0))
     assert hosts.for_host(B) == USUAL
 
 
 def test_an_ordered_delay_holds_for_a_host_without_settings() -> None:
-    hosts = HostSettingsTable(USUAL, delays={B: Seconds(3.0)})
+    hosts = HostSettingsTable(USUAL, overrides=delayed(B, 3.0))
 
     assert (hosts.for_host(B).min_delay, hosts.for_host(A).min_delay) == (3.0, 1.0)
 
@@ -73,8 +75,8 @@ def test_a_host_of_which_some_types_are_wanted_has_its_answers_tested() -> None:
     wants = HostSettings(kinds=Kinds(["html"])).wants
 
     assert wants is not None
-    assert wants(200, {"content-type": "text/html"})
-    assert not wants(200, {"content-type": "image/png"})
+    assert wants.judge_head(200, {"content-type": "text/html"})
+    assert wants.judge_head(200, {"content-type": "image/png"}) is False
 
 
 def test_a_host_with_a_proxy_is_proxied() -> None:
@@ -87,52 +89,69 @@ def test_a_host_with_a_proxy_is_proxied() -> None:
 # --- the operator ----------------------------------------------------------------------------------
 
 
-def test_without_orders_there_is_nothing_to_look_at() -> None:
-    controls = HostControls()
-
-    assert not controls
-    assert controls.ordered_for(A) == HostOverride()
-
-
 def test_a_paused_host_is_paused_until_it_is_resumed() -> None:
-    controls = HostControls()
-    controls.pause(A)
-    assert controls
-    assert controls.ordered_for(A).paused
-    assert not controls.ordered_for(B).paused
+    overrides = HostOverrides()
+    assert not overrides.for_host(A)
 
-    assert controls.resume(A) is False
-    assert not controls
+    overrides.pause(A)
+    assert overrides.for_host(A) == HostOverride(paused=True)
+    assert not overrides.for_host(B)
+
+    assert overrides.resume(A) is False
+    assert not overrides.for_host(A)
 
 
 def test_resuming_a_dropped_host_says_that_its_urls_are_to_be_given_back() -> None:
-    controls = HostControls()
-    controls.drop(A)
-    assert controls
-    assert controls.ordered_for(A).dropped
+    overrides = HostOverrides()
+    overrides.drop(A)
+    assert overrides.for_host(A).dropped
 
-    assert controls.resume(A) is True
-    assert controls.resume(A) is False
-    assert not controls
+    assert overrides.resume(A) is True
+    assert overrides.resume(A) is False
+    assert not overrides.for_host(A)
 
 
 def test_a_dropped_host_is_no_longer_paused() -> None:
-    controls = HostControls()
-    controls.pause(A)
+    overrides = HostOverrides()
+    overrides.pause(A)
 
-    controls.drop(A)
+    overrides.drop(A)
 
-    assert controls.ordered_for(A) == HostOverride(dropped=True)
-
-
-def test_a_delay_alone_holds_no_visit_back() -> None:
-    controls = HostControls()
-    controls.restore(json.dumps({"paused_hosts": [], "dropped_hosts": [], "delays": {"a.test": 4.0}}))
-
-    assert not controls
-    assert controls.ordered_for(A) == HostOverride(delay=Seconds(4.0))
+    assert overrides.for_host(A) == HostOverride(dropped=True)
 
 
-@pytest.mark.parametrize(("text", "paused"), [(None, False), ('{"paused": true}', True), ('{"paused": false}', False)])
-def test_whether_the_crawl_was_paused_is_on_record(text: str | None, paused: bool) -> None:
-    assert is_paused(text) is paused
+def test_an_override_of_the_delay_outlasts_changed_settings_and_ends_when_it_is_lifted() -> None:
+    hosts = HostSettingsTable(HostSettings(min_delay=None))
+    hosts.overrides.set_delay(A, Seconds(5.0))
+
+    hosts.replace_with(HostSettingsTable(HostSettings(min_delay=Seconds(1.0))))
+    assert (hosts.for_host(A).min_delay, hosts.for_host(B).min_delay) == (5.0, 1.0)
+
+    hosts.overrides.set_delay(A, None)
+    assert hosts.for_host(A).min_delay == 1.0
+
+
+def test_overrides_are_stored_with_the_crawl() -> None:
+    limits = Limits(("b.test",), 3, 400)
+    kept = Overrides(limits, True, HostOverrides({A}, {B}, {A: Seconds(5.0), STAR: Seconds(2.0)}))
+
+    assert Overrides.from_text(kept.to_text()) == kept
+    assert Overrides.from_text(None) == Overrides()
+
+
+def test_limits_replace_those_of_the_configuration_and_nothing_else() -> None:
+    config, limits = Config(), Limits(("b.test",), 3, 400)
+
+    changed = Overrides(limits, hosts=delayed(A, 5.0)).apply_limits(config)
+
+    assert limits_of(changed) == limits
+    assert Overrides(limits_of(config)).apply_limits(changed) == config
+    assert Overrides().apply_limits(config) is config
+
+
+def test_workers_have_stored_the_overrides_of_their_own_hosts() -> None:
+    first, second = Overrides(hosts=HostOverrides(paused={A})), Overrides(paused=True, hosts=delayed(B, 2.0))
+
+    found = merged_overrides([first.to_text(), None, second.to_text()])
+
+    assert found == Overrides(paused=True, hosts=HostOverrides({A}, set(), {B: Seconds(2.0)}))

@@ -45,7 +45,7 @@ def test_bd_19_only_declared_html_or_undeclared_html_is_read_and_all_is_stored(
     headers = {} if declared is None else {"content-type": declared}
 
     assert is_html(declared, start) is read
-    assert Kinds().wants_head(200, headers) and Kinds().wants_document(headers, start)
+    assert Kinds().judge_head(200, headers) and Kinds().wants_document(headers, start)
 
 
 def test_a_page_sent_with_two_types_is_what_the_last_one_says() -> None:
@@ -53,10 +53,10 @@ def test_a_page_sent_with_two_types_is_what_the_last_one_says() -> None:
     assert not is_html("text/html, text/plain", HTML)
 
 
-def wanted(kinds: Kinds, declared: str | None, start: bytes = b"") -> tuple[bool, bool]:
+def wanted(kinds: Kinds, declared: str | None, start: bytes = b"") -> tuple[bool | None, bool]:
     """What is decided on the head, and then on the first bytes."""
     headers = {} if declared is None else {"content-type": declared}
-    return kinds.wants_head(200, headers), kinds.wants_document(headers, start)
+    return kinds.judge_head(200, headers), kinds.wants_document(headers, start)
 
 
 @pytest.mark.parametrize(
@@ -66,25 +66,25 @@ def wanted(kinds: Kinds, declared: str | None, start: bytes = b"") -> tuple[bool
         (["html"], "application/xhtml+xml", b"", (False, False)),
         (["html", "xhtml"], "application/xhtml+xml", b"", (True, True)),
         (["html"], "image/png", PNG, (False, False)),
-        (["html"], None, HTML, (True, True)),
-        (["html"], None, PNG, (True, False)),
-        (["HTML "], "*/*", HTML, (True, True)),
+        (["html"], None, HTML, (None, True)),
+        (["html"], None, PNG, (None, False)),
+        (["HTML "], "*/*", HTML, (None, True)),
         (["text/*"], "text/csv", b"", (True, True)),
-        (["text/*"], "text/plain", PNG, (True, False)),
+        (["text/*"], "text/plain", PNG, (None, False)),
         (["archives"], "text/plain", b"PK\x03\x04", (False, False)),
-        (["application/octet-stream"], "text/plain", PNG, (True, True)),
+        (["application/octet-stream"], "text/plain", PNG, (None, True)),
         (["application/octet-stream"], "text/plain;charset=x", PNG, (False, False)),
-        (["image/png"], "image/gif", PNG, (True, True)),
-        (["image/png"], "image/gif", b"GIF89a", (True, False)),
+        (["image/png"], "image/gif", PNG, (None, True)),
+        (["image/png"], "image/gif", b"GIF89a", (None, False)),
         (["image/avif"], "image/gif", PNG, (False, False)),
-        (["video"], "audio/mpeg", b"\0\0\0\x0cftypmp42", (True, True)),
+        (["video"], "audio/mpeg", b"\0\0\0\x0cftypmp42", (None, True)),
         (["feeds"], "application/rss+xml", b"", (True, True)),
-        (["feeds"], "text/xml", b"<?xml version='1.0'?><rss>", (True, True)),
-        (["feeds"], "text/xml", b"<?xml version='1.0'?><svg>", (True, False)),
-        (["feeds"], "text/html", b"<rss>", (True, True)),
-        (["feeds"], "text/html", HTML, (True, False)),
-        (["feeds"], None, b"<?xml version='1.0'?><feed>", (True, True)),
-        (["sitemaps"], "application/xml", b"<urlset>", (True, True)),
+        (["feeds"], "text/xml", b"<?xml version='1.0'?><rss>", (None, True)),
+        (["feeds"], "text/xml", b"<?xml version='1.0'?><svg>", (None, False)),
+        (["feeds"], "text/html", b"<rss>", (None, True)),
+        (["feeds"], "text/html", HTML, (None, False)),
+        (["feeds"], None, b"<?xml version='1.0'?><feed>", (None, True)),
+        (["sitemaps"], "application/xml", b"<urlset>", (None, True)),
         (["sitemaps"], "application/pdf", b"<urlset>", (False, False)),
         (["xml"], "image/svg+xml", b"", (True, True)),
         (["documents"], "application/vnd.oasis.opendocument.text", b"", (True, True)),
@@ -93,7 +93,7 @@ def wanted(kinds: Kinds, declared: str | None, start: bytes = b"") -> tuple[bool
     ],
 )
 def test_a_wanted_kind_is_decided_on_the_head_and_then_on_the_first_bytes(
-    kinds: list[str], declared: str | None, start: bytes, expected: tuple[bool, bool]
+    kinds: list[str], declared: str | None, start: bytes, expected: tuple[bool | None, bool]
 ) -> None:
     assert wanted(Kinds(kinds), declared, start) == expected
 
@@ -101,13 +101,13 @@ def test_a_wanted_kind_is_decided_on_the_head_and_then_on_the_first_bytes(
 def test_nosniff_is_heeded_when_kinds_are_decided() -> None:
     headers = {"content-type": "image/gif", "x-content-type-options": "nosniff"}
 
-    assert not Kinds(["image/png"]).wants_head(200, headers)
+    assert Kinds(["image/png"]).judge_head(200, headers) is False
     assert not Kinds(["image/png"]).wants_document(headers, PNG)
 
 
 @pytest.mark.parametrize("status", [301, 304, 404, 500])
 def test_error_pages_and_redirects_are_not_judged_by_their_type(status: int) -> None:
-    assert Kinds(["html"]).wants_head(status, {"content-type": "image/png"})
+    assert Kinds(["html"]).judge_head(status, {"content-type": "image/png"})
 
 
 @pytest.mark.parametrize("name", ["movies", "text/", "/html", "te xt/html"])
@@ -119,4 +119,5 @@ def test_an_unknown_kind_is_refused_by_name(name: str) -> None:
 def test_every_named_kind_wants_what_its_patterns_name() -> None:
     for name, patterns in NAMED_KINDS.items():
         for pattern in patterns:
-            assert Kinds([name]).wants_head(200, {"content-type": pattern.replace("*", "x")}), (name, pattern)
+            head = {"content-type": pattern.replace("*", "x")}
+            assert Kinds([name]).judge_head(200, head) is not False, (name, pattern)

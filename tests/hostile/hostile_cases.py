@@ -40,6 +40,10 @@ GROUPS: tuple[Group, ...] = (
             "HF-21": "hundreds of cookies",
             "HF-22": "HTTP/1.0 without a length",
             "HF-23": "an empty body",
+            "HF-24": "a status line of `HTTP/3.0`, or with a status of four digits",
+            "HF-25": "a head that readers understand differently: two Location fields, a CR within a value",
+            "HF-26": "an endless run of informational responses",
+            "HF-27": "206 with a part of the document, although none was requested",
         },
     ),
     Group(
@@ -86,6 +90,8 @@ GROUPS: tuple[Group, ...] = (
             "RD-14": "a redirect to a URL that robots.txt disallows",
             "RD-15": "a redirect out of scope",
             "RD-16": "a hundred hosts that redirect to one victim",
+            "RD-17": "300 with a page of alternatives",
+            "RD-18": "a `Refresh` header",
         },
     ),
     Group(
@@ -162,6 +168,7 @@ GROUPS: tuple[Group, ...] = (
             "UR-13": "underscores and leading hyphens",
             "UR-14": "no host",
             "UR-15": "labels and names too long for DNS",
+            "UR-16": "names that no resolver accepts: `a,b.example`, `a~b`, `{x}`",
         },
     ),
     Group(
@@ -207,6 +214,9 @@ GROUPS: tuple[Group, ...] = (
             "RT-06": "refused connections for some time",
             "RT-07": "429, then a kill of our process",
             "RT-08": "several workers on one host",
+            "RT-09": "Retry-After in a redirect, or in a page",
+            "RT-10": "Retry-After as a date, by a clock that is wrong",
+            "RT-11": "429 for ever, for the only URL of a host",
         },
     ),
     Group(
@@ -227,6 +237,9 @@ GROUPS: tuple[Group, ...] = (
             "AP-13": "user agents and paths with control characters, and very long ones",
             "AP-14": "acknowledged seeds, then a kill, 1,000 times",
             "AP-15": "requests while the store is down",
+            "AP-16": "origins that are not URLs; no `Host` field, or several",
+            "AP-17": "clients that hold all connections, and clients that do not read their responses",
+            "AP-18": "more clients of `/events` than are admitted, none of which reads",
         },
     ),
 )
@@ -260,6 +273,7 @@ DIFFERENCES: dict[str, str] = {
     "AP-13": "Requests are not logged at all; changes of hosts with unusual names are.",
     "AP-14": "Twice; `make soak` does it a thousand times.",
     "AP-15": "With the database locked by another process; the response comes after half a second, three by default.",
+    "AP-17": "With a limit of twenty connections, and of 20 ms instead of 30 s for reading 64 KB.",
 }
 """Id -> how our result differs from the expected one, and why."""
 

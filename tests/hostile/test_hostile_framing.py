@@ -1,4 +1,4 @@
-"""HTTP framing, HF-01 to HF-23: what a server may write, byte by byte, and what must become of it."""
+"""HTTP framing, HF-01 to HF-27: what a server may write, byte by byte, and what must become of it."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ from gossamer.clock import VirtualClock
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.ports import FetchLimits
-from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from tests.fetch.http.scripted_server import HEAD, Script, Talk, always, answered, failed, hasty
 from tests.hostile.scripted import GOOD_PAGE, drive, fetched, page, site
 from tests.hostile.small_crawl import SmallCrawl
@@ -537,3 +537,90 @@ def test_the_second_reader_is_for_the_odd_host_alone() -> None:
         responses = drive(work)
 
     assert [response.new_connection for response in responses] == [True, False]
+
+
+# --- what only looks like HTTP, and what can be read in two ways -----------------------------------
+
+
+def both_readers(*answers: bytes) -> list[tuple[object, object]]:
+    """What libcurl and the lenient reader make of each answer: a failure, or a status and whether it is truncated."""
+
+    def result(outcome: FetchOutcome) -> object:
+        return outcome.failure if isinstance(outcome, Failed) else (outcome.status, outcome.truncated)
+
+    async def work(fetcher: CurlFetcher) -> list[tuple[object, object]]:
+        results = []
+        for number in range(len(answers)):
+            request = server.request(f"/{number}", host=f"h{number}.test")
+            strict = await fetcher.fetch(request)
+            fetcher._odd[request.host, request.port] = None
+            results.append((result(strict), result(await fetcher.fetch(request))))
+        return results
+
+    async def script(talk: Talk) -> None:
+        head = await talk.request()
+        await talk.say(answers[int(head.split(b" ")[1][1:])])
+
+    with site(script) as server:
+        return drive(work)
+
+
+def test_hf_24_versions_and_status_codes_that_do_not_exist_are_refused() -> None:
+    bad = (
+        *(b"HTTP/3.0 200", b"HTTP/3 200", b"HTTP/2.0 200", b"HTTP/2 200", b"HTTP/1.2 200", b"HTTP/1.10 200"),
+        *(b"HTTP/1.1 2000", b"HTTP/1.1 20", b"HTTP/1.1 000", b"HTTP/1.1 099", b"HTTP/1.1 -200", b"HTTP/1.1 200OK"),
+    )
+    good = (b"HTTP/1.0 200", b"HTTP/1.1 200", b"HTTP/1.1 999")
+    tail = b" X\r\n" + LENGTH + GOOD_PAGE
+
+    results = both_readers(*(line + tail for line in (*bad, *good)))
+
+    refused = (Failure.BAD_STATUS_LINE, Failure.BAD_STATUS_LINE)
+    assert dict(zip(bad, results, strict=False)) == dict.fromkeys(bad, refused)
+    assert results[len(bad) :] == [((status, None), (status, None)) for status in (200, 200, 999)]
+
+
+def test_hf_25_what_libcurl_refuses_as_ambiguous_is_not_accepted_by_the_second_reader() -> None:
+    moved = b"HTTP/1.1 301 X\r\n"
+    bad = (
+        moved + b"Location: /a\r\nLocation: /b\r\n",
+        OK + b"Location: /a\r\nLocation: /b\r\n",
+        OK + b"X-Value: a\rContent-Length: 3\r\n",
+        OK + b"X-Value: a\r\r\n",
+        OK + b"X\rY: a\r\n",
+        OK + b"Content-Length: 5\0\r\n",
+        OK + b"Transfer-Encoding: chunked\0\r\n",
+        moved + b"Location: /a\0b\r\n",
+    )
+
+    results = both_readers(*(head + LENGTH + GOOD_PAGE for head in bad))
+
+    assert dict(zip(bad, results, strict=True)) == dict.fromkeys(bad, (Failure.BAD_HEADER, Failure.BAD_HEADER))
+
+
+def test_hf_25_the_same_target_twice_is_one_target() -> None:
+    for fields in (b"Location: /a\r\nLocation: /a\r\n", b"Location:\r\nLocation: /a\r\n"):
+        response = stored(b"HTTP/1.1 301 X\r\n" + fields + b"Content-Length: 0\r\n\r\n")
+
+        assert response.headers["location"] == "/a"
+
+
+def test_hf_26_informational_answers_without_end_have_their_own_reason() -> None:
+    early = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+
+    results = both_readers(early * 20 + page(), early * 21 + page(), b"HTTP/1.1 101 Switching Protocols\r\n\r\nhello")
+
+    refused = (Failure.UNEXPECTED_1XX, Failure.UNEXPECTED_1XX)
+    assert results == [((200, None), (200, None)), refused, refused]
+
+
+def test_hf_27_a_part_that_was_not_requested_is_truncated_and_a_whole_range_is_not() -> None:
+    size = len(GOOD_PAGE)
+    parts = [b"bytes 0-%d/%d" % (size - 1, 2 * size), b"bytes 5-%d/%d" % (size + 4, size + 5), b"bytes 0-3/*", b"x"]
+    ranges = [*(b"Content-Range: " + part + b"\r\n" for part in parts), b""]
+    whole = b"Content-Range: bytes 0-%d/%d\r\n" % (size - 1, size)
+
+    results = both_readers(*(b"HTTP/1.1 206 X\r\n" + field + LENGTH + GOOD_PAGE for field in (*ranges, whole)))
+
+    cut = (206, Truncation.DISCONNECT)
+    assert results == [(cut, cut)] * len(ranges) + [((206, None), (206, None))]

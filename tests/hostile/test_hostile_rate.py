@@ -1,4 +1,4 @@
-"""Rate and refusal, RT-01 to RT-08: hosts that ask for quiet, in words good and bad, hosts that are down, and several
+"""Rate and refusal, RT-01 to RT-11: hosts that ask for quiet, in words good and bad, hosts that are down, and several
 workers that must not be together what each of them is not.
 
 Waits are shortened; what is asserted of them is what the server saw: that nobody came too early.
@@ -15,8 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.crawl.visit.disposition import MAX_RATE_LIMITED
+from gossamer.fetch.http.headers import requested_wait
 from gossamer.model.http_dates import RETRY_AFTER_CAP, retry_after
 from gossamer.model.units import Instant
+from tests.crawl.scripted_crawl import HOME, crawled, html
+from tests.crawl.scripted_fetcher import response
 from tests.hostile.small_crawl import SmallCrawl
 from tests.integration.crawl_process import Command, Constants, gossamer, wait_until
 from tests.integration.small_server import NOTHING, Answer, Site, SmallServer, links, page
@@ -216,3 +220,43 @@ def test_rt_08_four_workers_leave_a_host_the_gap_that_one_would(tmp_path: Path) 
     asked = sorted(server.asked, key=lambda each: each.at)
     assert len(asked) == 61  # robots.txt once
     assert min(later.at - earlier.at for earlier, later in pairwise(asked)) >= delay
+
+
+def test_rt_09_every_answer_may_ask_for_quiet(tmp_path: Path) -> None:
+    quiet = {"Retry-After": "100"}
+    moved = response(302, headers={"Location": "/a", **quiet})
+    script = {
+        HOME + "robots.txt": response(404, headers=quiet),
+        HOME: moved,
+        HOME + "a": response(200, b"<a href=/b>", {"Content-Type": "text/html", **quiet}),
+        HOME + "b": html(title="b"),
+    }
+
+    crawl = crawled(tmp_path, script)
+
+    asked = sorted(at for times in crawl.request_times.values() for at in times)
+    assert len(asked) == 4
+    assert all(later - earlier >= 100.0 for earlier, later in pairwise(asked))
+
+
+@pytest.mark.parametrize("status", [200, 302, 404, 429, 503])
+def test_rt_10_a_date_is_compared_with_the_clock_that_wrote_it(status: int) -> None:
+    for wrong_by in (-1e9, -3600.0, 0.0, 3600.0, 1e6):
+        theirs = NOW + wrong_by
+        answer = response(status, headers={"Date": imf(theirs), "Retry-After": imf(theirs + 120.0)})
+
+        assert requested_wait(answer, NOW) == 120.0
+
+    for date in ("", "yesterday", imf(NOW)):
+        answer = response(status, headers={"Date": date, "Retry-After": imf(NOW + 120.0)})
+
+        assert requested_wait(answer, NOW) == 120.0
+
+
+def test_rt_11_the_only_url_of_a_host_is_given_up_after_as_many_429s_as_any_other(tmp_path: Path) -> None:
+    busy = response(429, headers={"Retry-After": "20"})
+
+    crawl = crawled(tmp_path, {HOME: [busy] * (MAX_RATE_LIMITED + 1)})
+
+    assert crawl.requests == [HOME] * MAX_RATE_LIMITED
+    assert crawl.rows()[HOME][:2] == ("dead", "rate_limited")

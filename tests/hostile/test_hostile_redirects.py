@@ -1,4 +1,4 @@
-"""Redirects, RD-01 to RD-16, as whole crawls: what the servers were asked for, and what became of the URLs.
+"""Redirects, RD-01 to RD-18, as whole crawls: what the servers were asked for, and what became of the URLs.
 
 RD-07, redirects to addresses out of bounds, is in test_hostile_addresses.py, where sentinels listen, and here by what
 is put on record.
@@ -270,6 +270,29 @@ def test_rd_12_a_page_that_refreshes_gives_a_link(tmp_path: Path, body: str, ask
         crawl.run(server.base + "/")
 
     assert server.paths() == asked
+
+
+def test_rd_17_and_18_the_links_of_alternatives_are_followed_and_a_refresh_header_is_a_link(tmp_path: Path) -> None:
+    site = {
+        "/": Answer(
+            "<!DOCTYPE html><a href='/refreshed'>one</a><a href='/empty'>two</a><a href='/same'>three</a>", 300
+        ),
+        "/refreshed": Answer("<!DOCTYPE html>wait", headers={"Refresh": "5; url=/from-page"}),
+        "/empty": Answer("", headers={"Refresh": "0;URL='/from-empty'"}),
+        "/same": Answer("<!DOCTYPE html>wait", headers={"Refresh": "0, /from-duplicate"}),
+        "/from-page": Answer("<!DOCTYPE html>itself", headers={"Refresh": "1"}),
+        "/from-empty": page("from an empty page"),
+        "/from-duplicate": page("from a duplicate"),
+    }
+    crawl = SmallCrawl(tmp_path)
+    with SmallServer(site) as server:
+        crawl.run(server.base + "/")
+        asked = sorted(server.paths())
+
+    assert asked == sorted([*site, "/robots.txt"])
+    states = {str(each["url"]).removeprefix(server.base): (each["state"], each["status"]) for each in crawl.pages()}
+    assert states["/"] == ("stored", 300)
+    assert states["/same"] == ("duplicate", 200)
 
 
 def test_rd_13_international_hosts_are_asked_for_by_their_ascii_names(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""URLs, UR-01 to UR-15: what pages write in their links, by the way that links take: page, resolver, rules, wire.
+"""URLs, UR-01 to UR-16: what pages write in their links, by the way that links take: page, resolver, rules, wire.
 
 The canonical form alone is tested by the same ids in tests/filter/test_canonical_form.py; addresses, UR-08 and UR-09,
 also in test_hostile_addresses.py, where sentinels listen.
@@ -13,21 +13,23 @@ from pathlib import Path
 import pytest
 
 from gossamer.extract.crawl_page import extract_page
+from gossamer.fetch.dns.cache import Addresses
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.scope import LayeredSet, Scope
+from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import HostKey
 from gossamer.seen.url_seen import fingerprint
 from tests.effort import lines_run
 from tests.fetch.http.scripted_server import Scripted, Talk
-from tests.hostile.dns_stage import naming
+from tests.hostile.dns_stage import naming, stage, survive
 from tests.hostile.scripted import site
 from tests.hostile.small_crawl import SmallCrawl
 from tests.hostile.survival import SECRET
 from tests.integration.crawl_process import Json, gossamer
 from tests.integration.small_server import Answer, SmallServer, links
-from tests.name_server import NXDOMAIN, A, Reply, a
+from tests.name_server import NXDOMAIN, A, Reply, a, only
 
 PAGE = "http://page.test/dir/"
 HERE = "127.0.8.1"
@@ -220,6 +222,31 @@ def test_ur_15_names_that_dns_cannot_hold_are_refused_before_any_work_on_them() 
     assert offered.urls == []
     assert offered.refused == {"bad_url": 3}
     assert lines_run(lambda: canonicalise("http://" + "ä" * 1_900 + ".test/")) <= 200
+
+
+def test_ur_16_names_that_no_resolver_accepts_are_refused_at_once() -> None:
+    odd = "!\"$&'()+,;=`{}~"
+    hosts = [f"a{mark}b.example" for mark in odd] + ["{x}", "a~b", "%7Bx%7D.test", "a..b"]
+
+    offered = Offered(*(f"http://{host}/" for host in hosts))
+
+    assert offered.urls == []
+    assert offered.refused == {"bad_url": len(hosts)}
+    assert Offered("http://a*b.test/", "http://a_b-.test/").refused == {}
+
+
+def test_ur_16_a_name_from_an_older_crawl_costs_no_query_and_does_not_block_its_domain() -> None:
+    async def case() -> tuple[list[Addresses | Failed], bool, list[tuple[str, int]]]:
+        async with stage(only(A, a("127.0.7.1"))) as crawl:
+            odd = [await crawl.resolve(f"{name}.test") for name in ("a,b", "a~b", "{x}", "a;b", "a!b")]
+            good = await crawl.resolve("good.test")
+            return odd, isinstance(good, Addresses), crawl.names.asked
+
+    odd, found, asked = survive(case())
+
+    assert {each.failure for each in odd if isinstance(each, Failed)} == {Failure.BAD_URL}
+    assert found
+    assert {name for name, _ in asked} == {"good.test"}
 
 
 # --- on the wire ------------------------------------------------------------------------------------------

@@ -158,6 +158,7 @@ def test_patterns_and_kinds_of_a_host_hold_for_it_alone(tmp_path: Path) -> None:
 
     with SmallServer(site("a"), HERE) as here, SmallServer(site("b"), THERE) as there:
         toml = f'[host."{THERE}"]\ninclude = ["*/", "*/news/*", "*/film"]\nexclude = ["*/old/*"]\nkinds = ["html"]\n'
+        toml += '[fetch]\nkinds = ["any"]\n'
         ended = crawl(tmp_path, toml, f"{here.base}/", f"{there.base}/")
 
     found = pages(tmp_path)

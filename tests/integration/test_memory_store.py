@@ -8,7 +8,6 @@ import pytest
 
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for
-from gossamer.crawl.run.opener import MEMORY
 from gossamer.crawl.run.session import session
 from gossamer.model.states import UrlState
 from gossamer.observe.display import NoDisplay
@@ -51,7 +50,7 @@ def test_a_crawl_in_memory_finds_what_one_in_files_finds(tmp_path: Path) -> None
         }
         in_files = asyncio.run(crawl(Config(dir=str(stage.dir), **options), stage.web.seeds))  # type: ignore[arg-type]
         in_memory = asyncio.run(
-            crawl(Config(dir=str(tmp_path / "memory"), store=MEMORY, **options), stage.web.seeds)  # type: ignore[arg-type]
+            crawl(Config(dir=str(tmp_path / "memory"), store="memory:", **options), stage.web.seeds)  # type: ignore[arg-type]
         )
 
     assert len(in_memory[1]) > 100

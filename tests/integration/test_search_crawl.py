@@ -1,14 +1,21 @@
 """`--query`: a crawl that begins with a search engine's results, asked for politely."""
 
+import json
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from gossamer.config.load import make_config
+from gossamer.errors import SearchFailed, UsageError
+from gossamer.seed.engines import SEARCH_GROUP, DuckDuckGo, provider_for, seeds_from_queries
 from tests.integration.crawl_process import Ended, gossamer
 from tests.integration.small_server import NOTHING, Answer, Asked, SmallServer, page
+from tests.plugin_folder import documented_plugin, plugin_folder
 from tests.seed.engine_pages import BLOCKED, CHANGED, NO_RESULTS, advertisement, result
 from tests.seed.engine_pages import page as results_page
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 
@@ -157,3 +164,53 @@ def test_wrong_use_is_told_before_anything_is_asked(toml: str, query: str, messa
 
     assert ended.status == 2
     assert message in ended.err and ended.err.count("\n") == 1
+
+
+# --- other engines, and the service ---------------------------------------------------------------------
+
+
+def test_the_engine_of_the_documents_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, entries = documented_plugin("A search engine", SEARCH_GROUP)
+    answers = {
+        "/search?format=json&q=tidal+power": Answer(json.dumps({"results": [{"url": "http://a.test/x"}]})),
+        "/search?format=json&q=none": Answer(json.dumps({"results": []})),
+        "/search?format=json&q=odd": Answer("<html>"),
+    }
+    with plugin_folder(tmp_path, monkeypatch) as folder, SmallServer({"/robots.txt": NOTHING, **answers}) as engine:
+        folder.install("searx", code, SEARCH_GROUP, entries)
+        folder.install("odd", "class Odd: ...", SEARCH_GROUP, {"odd": "odd:Odd", "duckduckgo": "odd:Odd"})
+        options: dict[str, object] = {"allow_private": True, "delay": 0.01}
+        config = make_config({**options, "search": {"provider": "searx", "base": engine.base + "/"}}, {})
+        (seed,) = seeds_from_queries(config, ["tidal  power"])
+        messages = []
+        for query in ("none", "odd"):
+            with pytest.raises(SearchFailed) as failed:
+                seeds_from_queries(config, [query])
+            messages.append(str(failed.value))
+        for name in ("odd", "bing"):
+            with pytest.raises(UsageError) as refused:
+                provider_for(make_config({"search": {"provider": name}}, {}))
+            messages.append(str(refused.value))
+        builtin = provider_for(make_config({}, {}))
+
+    assert (seed.url, seed.where) == ("http://a.test/x", "query: tidal power")
+    assert messages[0] == "no seeds from searx for 'none': no results"
+    assert "its results cannot be read" in messages[1]
+    assert "the search engine 'odd' (odd:Odd of odd) is not a subclass of" in messages[2]
+    assert messages[3] == "search.provider: no such search engine: 'bing' (there are duckduckgo, odd, searx)"
+    assert isinstance(builtin, DuckDuckGo)
+
+
+def test_a_service_takes_seeds_from_a_query_and_does_not_ask_again_when_it_is_restarted(tmp_path: Path) -> None:
+    with ExitStack() as servers:
+        web = servers.enter_context(SmallServer({"/a": page("a")}))
+        found = results_page(result(f"{web.base}/a"))
+        engine = servers.enter_context(engine_of({"a": Answer(found.decode())}))
+        (tmp_path / "my.toml").write_text(f'[search]\nbase = "{engine.base}/html/"\n')
+        for _ in range(2):
+            with Service(tmp_path / "crawl", "--config", tmp_path / "my.toml", "--query", "a") as service:
+                service.wait_for(f"{web.base}/a", "stored")
+
+    assert engine.paths() == ["/robots.txt", "/html/?q=a"]

@@ -131,3 +131,37 @@ def test_an_unwanted_answer_does_not_spoil_the_next_visit_to_its_host(tmp_path: 
     assert ended.report["errors"] == {}
     assert ended.report["excluded"] == {"unwanted_type": 10}
     assert ended.report["politeness_violations"] == 0
+
+
+def test_by_default_only_documents_are_downloaded_and_any_lifts_it(tmp_path: Path) -> None:
+    kept = {
+        "/page": "text/html; charset=utf-8",
+        "/xhtml": "application/xhtml+xml",
+        "/notes": "text/plain",
+        "/data": "application/xml",
+        "/feed": "application/atom+xml",
+        "/paper": "application/pdf",
+    }
+    left_out = {
+        "/photo": "image/jpeg",
+        "/setup": "application/x-msdownload",
+        "/archive": "application/zip",
+        "/data.json": "application/json",
+        "/letter": "application/msword",
+        "/numbers": "text/csv",
+    }
+    site = {"/": links(*kept, *left_out, "/unsaid", "/unsaid-photo")}
+    for path, declared in (kept | left_out).items():
+        site[path] = Answer(f"{path} as {declared}", headers={"Content-Type": declared})
+    site["/unsaid"] = Answer("plain text", headers={"Content-Type": "unknown/unknown"})
+    site["/unsaid-photo"] = Answer(octets=b"\x89PNG\r\n\x1a\n" + bytes(50_000), headers={"Content-Type": "*/*"})
+    (tmp_path / "any.toml").write_text('[fetch]\nkinds = ["any"]\n')
+    with SmallServer(site) as server:
+        gossamer("crawl", f"{server.base}/", "--dir", tmp_path / "usual", *LOCAL)
+        gossamer("crawl", f"{server.base}/", "--dir", tmp_path / "any", "--config", tmp_path / "any.toml", *LOCAL)
+
+    usual = pages(tmp_path / "usual")
+    assert {path for path, (state, _) in usual.items() if state == "stored"} == {"/", "/unsaid", *kept}
+    unwanted = {path for path, state in usual.items() if state == ("excluded", "unwanted_type")}
+    assert unwanted == {"/unsaid-photo", *left_out}
+    assert {state for state, _ in pages(tmp_path / "any").values()} == {"stored"}

@@ -5,6 +5,7 @@ import pytest
 
 from gossamer.errors import BadSeed, UsageError
 from gossamer.filter.canonical import canonicalise
+from gossamer.filter.domains import has_known_suffix
 from gossamer.model.units import HostKey, Url
 from gossamer.seed.lists import Seed, read_arguments, read_seed_file, read_seeds, split_seed_string, with_scheme
 
@@ -116,12 +117,20 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
         ("a.test, b.test", ["a.test", "b.test"]),
         ("http://a.test/,", ["http://a.test/"]),
         ("http://a.test/\nhttp://b.test/", ["http://a.test/", "http://b.test/"]),
+        ("http://a/, http://b/,c.test", ["http://a/", "http://b/", "c.test"]),
+        ("http://a/,b.ccc:80/x,http://d/?q,e.test", ["http://a/", "b.ccc:80/x", "http://d/?q", "e.test"]),
+        ("http://a/x,b.co.uk,www.c.org/y,z", ["http://a/x", "b.co.uk", "www.c.org/y,z"]),
+        ("http://a,http://b,c", ["http://a", "http://b", "c"]),
+        ("http://a.test,b.test,c.test/1,2", ["http://a.test", "b.test", "c.test/1,2"]),
+        ("http://a/0,36-0,1-2,0.html", ["http://a/0,36-0,1-2,0.html"]),
+        ("http://a/@51.5,-0.12,15z", ["http://a/@51.5,-0.12,15z"]),
+        ("http://a/v,v2.draft,b.html?x=1,y", ["http://a/v,v2.draft,b.html?x=1,y"]),
         (",, ,", []),
         ("", []),
     ],
 )
 def test_a_string_of_urls_is_split_at_its_commas(text: str, urls: list[str]) -> None:
-    assert split_seed_string(text) == urls
+    assert split_seed_string(text, has_known_suffix) == urls
 
 
 def test_a_scheme_is_kept() -> None:

@@ -50,10 +50,14 @@ POST = Call("POST", "/crawl", "localhost:8470", None, f"Bearer {TOKEN}", "applic
         (HERE, replace(GET, host="evil.test"), 403),
         (HERE, replace(GET, host="evil.test", path="/healthz"), 403),
         (HERE, replace(GET, host=""), 403),
+        (HERE, replace(GET, host=None), 400),
         (HERE, replace(GET, host="[::1]:8470"), None),
         (HERE, replace(GET, host="127.0.0.1, evil.test"), 403),
         (HERE, replace(POST, origin="http://evil.test"), 403),
         (HERE, replace(POST, origin="null"), 403),
+        (HERE, replace(POST, origin="http://["), 403),
+        (HERE, replace(POST, origin=""), 403),
+        (HERE, replace(POST, origin="http://localhost:8470/"), 403),
         (HERE, replace(POST, origin="http://localhost:9999"), 403),
         (HERE, replace(POST, origin="http://localhost:8470"), None),
         (HERE, replace(GET, path="/metrics/../../x"), 400),
@@ -73,12 +77,14 @@ def test_a_call_passes_or_is_refused(policy: Policy, call: Call, status: int | N
 
 
 def test_two_fields_of_one_name_match_nothing() -> None:
-    headers = [(b"host", b"localhost"), (b"host", b"evil.test"), (b"authorization", b"Bearer " + TOKEN.encode())]
-    call = parse_call({"method": "GET", "path": "/", "headers": headers})
+    token, origin = (b"authorization", b"Bearer " + TOKEN.encode()), (b"origin", b"http://localhost")
+    statuses = []
+    for field in ((b"host", b"localhost"), token, origin):
+        headers = [(b"host", b"localhost"), token, origin, field]
+        refused = check_call(HERE, parse_call({"method": "POST", "path": "/crawl", "headers": headers}))
+        statuses.append(None if refused is None else refused.status)
 
-    refused = check_call(HERE, call)
-
-    assert refused is not None and refused.status == 403
+    assert statuses == [400, 401, 403]
 
 
 def test_a_bucket_gives_its_rate_and_no_more() -> None:

@@ -65,6 +65,39 @@ def test_a_connection_owes_the_head_of_its_first_request_and_of_every_one_that_h
     assert asyncio.run(owing(REQUEST, REQUEST, REQUEST, answers=3)) == [1, 0, 0, 0, 0]
 
 
+def test_ap_17_clients_that_do_not_read_lose_their_connection() -> None:
+    async def sending(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(30_000_000)})
+
+    async def main() -> int:
+        policy = Policy("t" * 20, frozenset({"localhost"}), True, 1_000, 30.0, 1_000.0)
+        config = server_config(AccessControl(sending, policy, VirtualClock()))
+        usual: Any = config.http
+        usual.drain_timeout = 0.02
+        lost = asyncio.Event()
+
+        class Watched(usual):  # type: ignore[misc]
+            def connection_lost(self, exc: Exception | None) -> None:
+                super().connection_lost(exc)
+                lost.set()
+
+        config.http = Watched
+        started, listening = asyncio.Event(), listen("127.0.0.1", 0)
+        server = Server(config, started.set)
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        await started.wait()
+        with socket.create_connection(listening.getsockname(), timeout=30) as client:
+            client.sendall(REQUEST)
+            async with asyncio.timeout(60):
+                await lost.wait()
+        server.should_exit = True
+        await serving
+        return len(server.server_state.connections)
+
+    assert asyncio.run(main()) == 0
+
+
 # --- the whole service -----------------------------------------------------------------------------------
 
 

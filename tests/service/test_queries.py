@@ -11,11 +11,13 @@ from gossamer.backends.sqlite.crawl_reader import SqliteCrawlEditor, SqliteCrawl
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.clock import VirtualClock
 from gossamer.config.load import Config
+from gossamer.config.overrides import HostOverrides
 from gossamer.config.policies import ordering_for
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.errors import StoreFailed
 from gossamer.model.units import HostKey, Instant
 from gossamer.reports.ports import CrawlReader
-from gossamer.reports.records import PageFilter
+from gossamer.reports.records import DeadFilter, PageFilter
 from gossamer.service.queries import AT_ONCE, ReadQueries
 from tests.cli.crawl_samples import change, small_crawl
 
@@ -26,7 +28,7 @@ def asked(folder: Path, ask: Callable[[ReadQueries], Awaitable[T]]) -> T:
     open_for_writing(folder / "crawl.db").close()
 
     async def main() -> T:
-        questions = ReadQueries(folder, VirtualClock())
+        questions = ReadQueries(CrawlLocation(folder), VirtualClock())
         try:
             return await ask(questions)
         finally:
@@ -59,12 +61,28 @@ def test_a_connection_on_which_a_question_failed_is_not_used_again(tmp_path: Pat
     async def ask(questions: ReadQueries) -> int:
         with pytest.raises(RuntimeError):
             await questions._run(fails)
-        window = await questions.pages(PageFilter(), 0, None, 10)
+        window = await questions.pages(Config(), PageFilter(), 0, None, 10)
         return len(window.items)
 
     assert asked(tmp_path, ask) == 0
     with pytest.raises(StoreFailed, match="closed"):
         failed[0].status.totals()
+
+
+def test_pages_and_dead_letters_have_the_score_of_the_ordering(tmp_path: Path) -> None:
+    crawl = small_crawl(tmp_path / "crawl")
+    change(crawl, "UPDATE facts SET value = 'balance' WHERE name = 'order'")
+    change(crawl, "UPDATE domains SET accesses = 2, links_from_others = 5")
+
+    async def ask(questions: ReadQueries) -> list[object]:
+        plain = await questions.pages(Config(), PageFilter(), 0, None, 1)
+        with_parts = await questions.pages(Config(), PageFilter(), 0, None, 1, parts=True)
+        dead = await questions.dead(Config(), DeadFilter(), 0, 1)
+        assert "priority_parts" not in plain.items[0]
+        return [*(found.items[0]["priority"] for found in (plain, dead)), with_parts.items[0]["priority_parts"]]
+
+    parts = {"domain_visits": -94.0, "domain_links_from_others": 65.0, "suffix_visits": 0.0}
+    assert asked(crawl, ask) == [-29.0, -29.0, parts]
 
 
 def test_a_reader_cannot_change_anything(tmp_path: Path) -> None:
@@ -84,16 +102,16 @@ def test_hosts_are_read_from_the_current_database(tmp_path: Path) -> None:
     crawl = small_crawl(tmp_path / "crawl")  # a duplicate, a dead letter and a queued URL on one host
 
     async def main() -> list[tuple[object, ...]]:
-        questions = ReadQueries(crawl, VirtualClock())
+        questions = ReadQueries(CrawlLocation(crawl), VirtualClock())
         found = []
         try:
             for _ in range(2):
-                ((host,), total) = await questions.hosts(Config(), "queued", 0, 10, "h.t")
-                assert host == await questions.host(Config(), HostKey("h.test"))
+                ((host,), total) = await questions.hosts(Config(), HostOverrides(), "queued", 0, 10, "h.t")
+                assert host == await questions.host(Config(), HostOverrides(), HostKey("h.test"))
                 found.append((total, *(host[name] for name in ("queued", "fetched", "known", "excluded"))))
                 change(crawl, "UPDATE urls SET state = 6, reason = 'robots' WHERE state = 0")
-            assert await questions.hosts(Config(), "queued", 0, 10, "nobody") == ([], 0)
-            assert await questions.host(Config(), HostKey("nowhere.test")) is None
+            assert await questions.hosts(Config(), HostOverrides(), "queued", 0, 10, "nobody") == ([], 0)
+            assert await questions.host(Config(), HostOverrides(), HostKey("nowhere.test")) is None
         finally:
             questions.close()
         return found

@@ -232,6 +232,47 @@ def _is_open(connection: socket.socket) -> bool:
         return False
 
 
+def test_ap_16_origins_and_hosts_that_cannot_be_are_refused(service: Service) -> None:
+    def status(*lines: str) -> bytes:
+        return raw(service, "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))[9:12]
+
+    get, host = "GET /status HTTP/1.1", "Host: localhost"
+
+    for origin in ("http://[", "http://[::1", "//", "[", "http://localhost:x@", "\xff", "null"):
+        assert status(get, host, f"Origin: {origin}") == b"403", origin
+    assert status(get, host, "Origin: http://localhost") == b"200"
+    assert status(get, host, "Origin: http://localhost", "Origin: http://localhost") == b"403"
+    for hosts in (["localhost", "localhost"], ["localhost", "evil.test"], ["evil.test", "localhost"], []):
+        assert status(get, *(f"Host: {name}" for name in hosts)) == b"400", hosts
+    for name in ("[", "[::1", "localhost, localhost", "localhost:x@evil.test", ""):
+        assert status(get, f"Host: {name}") == b"403", name
+    for line in ("CONNECT localhost:1 HTTP/1.1", "GET http://[ HTTP/1.1", "OPTIONS * HTTP/1.1"):
+        assert status(line, host) in (b"400", b"404", b"405"), line
+
+
+def test_ap_17_the_process_is_known_to_be_alive_while_all_connections_are_in_use(service: Service) -> None:
+    holding = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(20)]
+    try:
+        for each in holding:
+            each.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for each in holding:
+            assert each.recv(12) == b"HTTP/1.1 200"  # and no more is read
+        idle = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(30)]
+
+        health = [service.get(path).status for path in ("/healthz", "/readyz") for _ in range(15)]
+        other, foreign = service.get("/status"), service.get("/healthz", Host="evil.test")
+        for each in idle:
+            each.close()
+    finally:
+        for each in holding:
+            each.close()
+
+    assert set(health) == {200}
+    assert (other.status, other.json["error"], other.headers["retry-after"]) == (503, "too many connections", "1")
+    assert foreign.status == 403
+    wait_until(lambda: service.get("/status").status == 200, "the connections to be free")
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

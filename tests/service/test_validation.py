@@ -38,6 +38,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         ("/seed/urls", b'{"urls": [17]}', "urls.0", "must be a string, not 17"),
         ("/seed/urls", b'{"urls": 17}', "urls", "must be a list or a string, not 17"),
         ("/seed/urls", b'{"urls": " , "}', "urls", 'no URL in " , "'),
+        ("/seed/urls", b'{"urls": "[]"}', "urls", 'no URL in "[]"'),
+        ("/seed/urls", b'{"urls": "[\\"http://a.test/\\", 3]"}', "urls", "is not a JSON list of strings"),
+        ("/seed/urls", b'{"urls": "[\\"http://a.test/\\\\u0007\\"]"}', "urls.0", "control characters"),
         ("/seed/urls", b'{"urls": ["http://a.test/\\u0007"]}', "urls.0", "http://a.test/\\u0007"),
         ("/crawl", b'{"action": "halt"}', "action", 'not "halt"'),
         (
@@ -188,3 +191,14 @@ def test_a_long_value_is_truncated() -> None:
     assert quote("x" * 10_000) == '"' + "x" * 59 + "…"
     assert quote(["a", "b"]) == "a list of 2"
     assert quote("line\nend") == '"line\\nend"'
+
+
+def test_a_string_of_seeds_has_commas_with_and_without_spaces_or_is_a_json_list(service: Service) -> None:
+    for text, urls in (
+        ("ftp://a/, ftp://b/,c.test:99999", ["ftp://a/", "ftp://b/", "c.test:99999"]),
+        ('[\n "ftp://a/",\n "ftp://b/,c.test"\n]', ["ftp://a/", "ftp://b/,c.test"]),
+        ("[::1]:99999/", ["[::1]:99999/"]),
+    ):
+        results = service.post("/seed/urls", {"urls": text}).json["results"]
+
+        assert [(each["given"], each["status"]) for each in results] == [(url, "refused") for url in urls]

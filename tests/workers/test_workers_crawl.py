@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.crawl.run.directory import parts_of
-from gossamer.crawl.run.opener import open_part
+from gossamer.crawl.run.opener import CrawlLocation, open_part
 from gossamer.filter.domains import registrable_domain
 from gossamer.lab.simweb.audit import audit, ground_truth
 from gossamer.model.units import HostKey, Seconds
@@ -47,7 +47,7 @@ def fingerprint_keys(directory: Path) -> set[int]:
     """Of all workers."""
     keys = set()
     for part in parts_of(directory):
-        with closing(open_part(part)) as reader:
+        with closing(open_part(CrawlLocation(part))) as reader:
             keys.add(reader.urls.fingerprint_key())
     return keys
 

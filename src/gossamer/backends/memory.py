@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
+from gossamer.backends.sqlite.crawl_reader import SqliteCrawlEditor, SqliteCrawlReader
 from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
 from gossamer.errors import StoreFailed
 from gossamer.model.loads import LastContact
@@ -131,20 +131,30 @@ class MemoryTables:
 
     def __init__(self) -> None:
         self.name = f"gossamer-{next(_numbers)}"
-        self._anchor = open_writer(self.name)  # the database lives as long as a connection to it is open
+        self._anchor: SqliteDatabase | None = None  # the database lives as long as a connection to it is open
+
+    def exist(self) -> bool:
+        return self._anchor is not None
 
     def open_writer(self) -> SqliteDatabase:
-        """A connection that writes. Raises StoreFailed."""
+        """A connection that writes. The first creates the tables. Raises StoreFailed."""
+        if self._anchor is None:
+            self._anchor = open_writer(self.name)
         return open_writer(self.name)
 
     def open_reader(self) -> SqliteDatabase:
         """A connection that reads only. Raises StoreFailed."""
         return open_reader(self.name)
 
-    def open_crawl_reader(self) -> SqliteCrawlReader:
+    def open_crawl_reader(self, *, small: bool = False) -> SqliteCrawlReader:
         """A connection for reports. Raises StoreFailed."""
         return SqliteCrawlReader(open_reader(self.name).connection)
 
+    def open_crawl_editor(self) -> SqliteCrawlEditor:
+        """A connection for changes. Raises StoreFailed."""
+        return SqliteCrawlEditor(open_writer(self.name).connection)
+
     def close(self) -> None:
         """Drop the tables, once all other connections are closed."""
-        self._anchor.close()
+        if self._anchor is not None:
+            self._anchor.close()

@@ -11,11 +11,10 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, holds_crawl, parts_of, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, open_crawl
-from gossamer.crawl.visit.host_overrides import ORDERS
+from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_layout, refuse_worker_share
+from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl
 from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.model.facts import HostOverrides
 from gossamer.observe.display import choose_display
 from gossamer.observe.formatter import number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
@@ -75,18 +74,24 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
     if config.seeds is not None:
         for seed in read_seed_file(config.seeds, canonicalise, sys.stdin.buffer):
             seeds.setdefault(seed.url, seed)
-    queries = queries_to_ask(config, add_seeds)
-    if queries:
-        from gossamer.seed.engines import seeds_from_queries
-
-        for seed in seeds_from_queries(config, queries):
-            seeds.setdefault(seed.url, seed)
-    if not seeds and not holds_crawl(Path(config.dir)):
+    for seed in seeds_of_queries(config, add_seeds):
+        seeds.setdefault(seed.url, seed)
+    if not seeds and not crawl_exists(CrawlLocation.of(config)):
         raise UsageError(
             f"nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in {config.dir!r} to "
             "resume either)"
         )
     return list(seeds.values())
+
+
+def seeds_of_queries(config: Config, add_seeds: bool) -> list[Seed]:
+    """The results of the queries that were not asked before. Raises as `queries_to_ask` and `seeds_from_queries` do."""
+    queries = queries_to_ask(config, add_seeds)
+    if not queries:
+        return []
+    from gossamer.seed.engines import seeds_from_queries
+
+    return seeds_from_queries(config, queries)
 
 
 def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
@@ -95,16 +100,17 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
     from gossamer.seed.search import place_of
 
     queries = config.search.queries
-    directory = Path(config.dir)
-    made = [part for part in parts_of(directory) if holds_crawl(part)]
+    location = CrawlLocation.of(config)
+    made = [location._replace(directory=part) for part in parts_of(location.directory)]
+    made = [part for part in made if crawl_exists(part)]
     if not queries or not made:
         return list(queries)
-    with open_crawl(CrawlLocation(made[0])) as crawl:  # every worker has all seeds
+    with open_crawl(made[0]) as crawl:  # every worker has all seeds
         places = crawl.reader.status.seed_sources()
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
         raise NotThisCrawl(
-            f"{directory} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
+            f"{location.directory} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
             "--add-seeds to add its results to this crawl"
         )
     return new
@@ -130,16 +136,17 @@ def crawl_and_report(
     finally:
         display.close()
     print_results(config, last, sys.stdout, sys.stderr)
-    if last.queued and not config.quiet and holds_crawl(Path(config.dir)):
-        _tell_of_paused(Path(config.dir), sys.stderr)
+    location = CrawlLocation.of(config)
+    if last.queued and not config.quiet and crawl_exists(location):
+        _tell_of_paused(location, sys.stderr)
     return code
 
 
-def _tell_of_paused(directory: Path, err: TextIO) -> None:
+def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
-    with open_crawl(CrawlLocation(directory)) as crawl:
-        overrides = HostOverrides.from_texts(*(reader.status.fact(ORDERS) for reader in crawl.readers))
-    if paused := sorted(overrides.paused):
+    with open_crawl(location) as crawl:
+        overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
+    if paused := sorted(overrides.hosts.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
         print(
             f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {names}. To resume: "
@@ -152,7 +159,7 @@ def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> N
     """The report, and with --json the contract's object as the last line of `out`."""
     if not config.quiet:
         directory = Path(config.dir)
-        files = files_of(CrawlLocation(directory, config.blobs))
+        files = files_of(CrawlLocation.of(config))
         print_report(last, directory, err if config.json else out, files, max_pages=config.max_pages)
     if config.json:
         print(json.dumps(to_contract(last)), file=out, flush=True)

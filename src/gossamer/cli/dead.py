@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_location_options, location_of
+from gossamer.cli.open_crawl import add_location_options, location_of, scores_in
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import HeldPart, hold_crawl, open_crawl
@@ -44,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     action = given.text(arguments, "action")
     if action == "list":
         with open_crawl(location) as crawl:
-            return _list(map(dead_object, list_dead(crawl.stores, wanted)), as_json)
+            scores = scores_in(crawl, directory)
+            return _list((dead_object(letter, scores.total) for letter in list_dead(crawl.stores, wanted)), as_json)
     with hold_crawl(location) as parts:
         number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)
     done = "requeued" if action == "requeue" else "dropped"

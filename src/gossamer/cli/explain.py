@@ -8,8 +8,8 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import location_from, remembered_by_crawl
 from gossamer.config.policies import PolicyCache, check_config
-from gossamer.crawl.run.directory import holder_of, holds_crawl
-from gossamer.crawl.run.opener import open_crawl
+from gossamer.crawl.run.directory import holder_of
+from gossamer.crawl.run.opener import crawl_exists, open_crawl
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.reports.explain.render import story_lines, story_object
 from gossamer.reports.explain.story import Story
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("there is no URL to explain: the text is empty")
     location = location_from(config)
     directory = location.directory
-    if not holds_crawl(directory):
+    if not crawl_exists(location):
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
     with open_crawl(location) as crawl:
         running = holder_of(directory) is not None

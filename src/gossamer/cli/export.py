@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_location_options, fingerprints_in, location_of, remembered_by_crawl
+from gossamer.cli.open_crawl import add_location_options, config_in, fingerprints_in, location_of, scores_in
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.opener import OpenCrawl, open_crawl
 from gossamer.errors import UsageError
@@ -61,6 +60,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nodes", metavar="FILE", help="graph: write links as pairs of numbers, and the URLs of the numbers to FILE"
     )
+    parser.add_argument(
+        "--parts", action="store_true", help="pages: also export the parts of each priority, as priority_parts"
+    )
     parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
 
@@ -79,6 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--nodes: goes with --what graph")
     if wanted.language is not None and what == "graph":
         raise UsageError("--language: the link graph knows no languages; export links instead")
+    parts = given.flag(arguments, "parts")
+    if parts and what != "pages":
+        raise UsageError("--parts: goes with --what pages")
     location = location_of(arguments)
     directory = location.directory
     quiet = given.flag(arguments, "quiet")
@@ -89,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         if nodes is not None:
             with open_output(nodes) as stream:
                 write_rows(Tabs(stream, ()), reader.names())
-        columns, rows = table_of(what, reader, crawl, directory, wanted, problems, by_id=nodes is not None)
+        columns, rows = table_of(what, reader, crawl, directory, wanted, problems, by_id=nodes is not None, parts=parts)
         with open_output(output) as stream:
             number = write_rows(writer_for(form, stream, columns), rows)
     line.clear()
@@ -162,13 +167,16 @@ def table_of(
     problems: Problems,
     *,
     by_id: bool,
+    parts: bool,
 ) -> tuple[Sequence[Column], Iterator[Row]]:
-    from gossamer.reports.export.rows import ArchivedRows, edge_rows, page_rows
+    from gossamer.reports.export.rows import ArchivedRows, PageColumns, edge_rows, page_rows
 
     if what == "graph":
         return tables.EDGES_BY_ID if by_id else tables.EDGES_BY_URL, edge_rows(reader, wanted, by_id=by_id)
-    if what == "pages" and wanted.language is None:
-        return tables.PAGES, page_rows(reader, wanted)
+    page_columns = tables.PAGES_WITH_PARTS if parts else tables.PAGES
+    columns = PageColumns(scores_in(crawl, directory), parts=parts) if what == "pages" else None
+    if columns is not None and wanted.language is None:
+        return page_columns, page_rows(reader, wanted, columns)
 
     # Parsing pages takes what a crawl takes to load; the tables above do without it.
     from gossamer.config.policies import canonicaliser_for
@@ -179,10 +187,8 @@ def table_of(
         anchor_text=what == "links", text=what == "text", guess_language=what == "text" or wanted.language is not None
     )
     archived = ArchivedRows(reader, wanted, Documents(crawl.archive, want), problems.add)
-    if what == "pages":
-        return tables.PAGES, archived.pages()
+    if columns is not None:
+        return page_columns, archived.pages(columns)
     if what == "text":
         return tables.TEXT, archived.texts()
-    found = argparse.Namespace(option_dir=str(directory))
-    config = config_from(found, None, remembered_by_crawl(found, None))
-    return tables.LINKS, archived.links(canonicaliser_for(config))
+    return tables.LINKS, archived.links(canonicaliser_for(config_in(directory)))

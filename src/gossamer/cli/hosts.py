@@ -9,10 +9,9 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
 from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
+from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import open_crawl
-from gossamer.crawl.visit.host_overrides import ORDERS
-from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey
 from gossamer.observe import formatter
 from gossamer.reports.all_workers import list_hosts
@@ -50,14 +49,14 @@ def run(arguments: argparse.Namespace) -> int:
     location = location_of(arguments)
     directory = location.directory
     with open_crawl(location) as crawl:
-        orders = HostOverrides.from_texts(*(reader.status.fact(ORDERS) for reader in crawl.readers))
+        overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
         rows = list_hosts(crawl.stores, HostFilter(host=host), sort, limit=None if cut else limit)
         chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))
     book, now = PolicyCache(config), clock_of(directory).now()
     if not chosen and not as_json:
         print("no such hosts", file=sys.stderr)
     for row in chosen:
-        about = host_object(row, book, now, orders.ordered_for(HostKey(row.host)))
+        about = host_object(row, book, now, overrides.hosts.for_host(HostKey(row.host)))
         text = json.dumps(about) if as_json else "\n".join(host_lines(about))
         sys.stdout.write(text + "\n")
     return 0

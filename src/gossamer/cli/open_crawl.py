@@ -8,12 +8,13 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
 from gossamer.config.load import Config, known_shape, make_config
 from gossamer.config.policies import PolicyCache
-from gossamer.crawl.run.directory import holds_crawl, read_layout
-from gossamer.crawl.run.opener import MEMORY, CrawlLocation, open_crawl, resolve_urls
+from gossamer.crawl.run.directory import read_layout
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, crawl_exists, open_crawl, resolve_urls, store_kind
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
 from gossamer.model.units import HostKey, Url
 from gossamer.reports.explain.verdicts import form_of, usual_fingerprints
 from gossamer.reports.records import FingerprintsOf
+from gossamer.reports.scores import Scores, scores_of
 
 
 def add_location_options(parser: argparse.ArgumentParser) -> None:
@@ -35,39 +36,50 @@ def location_of(arguments: argparse.Namespace) -> CrawlLocation:
     location = location_from(make_config({}, found) if named else config_from(argparse.Namespace(), None))
     if "blobs" in found:
         location = location._replace(blobs=str(found["blobs"]))
-    if not holds_crawl(location.directory):
+    if not crawl_exists(location):
         raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}; choose another with --dir")
     return location
 
 
 def location_from(config: Config) -> CrawlLocation:
     """Raises UsageError for a store that cannot be read by another process."""
-    if config.store == MEMORY:
-        raise UsageError(f"--store: {MEMORY} ends with the process of its crawl, so there is nothing to read")
-    return CrawlLocation(Path(config.dir), config.blobs)
+    if store_kind(config.store).one_process:
+        raise UsageError(f"--store: {config.store} ends with the process of its crawl, so there is nothing to read")
+    return CrawlLocation.of(config)
 
 
 def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dict[str, object]:
     """What the crawl that is meant remembers, as far as the file does not say it; nothing if there is no crawl yet."""
     config = config_from(arguments, file)
-    directory = Path(config.dir)
-    if config.store == MEMORY or not holds_crawl(directory):
+    location = CrawlLocation.of(config)
+    if not crawl_exists(location):
         return {}
     try:
-        if (layout := read_layout(directory)) is not None:
+        if (layout := read_layout(location.directory)) is not None:
             remembered = layout[1]
         else:
-            with open_crawl(CrawlLocation(directory)) as crawl:
+            with open_crawl(location) as crawl:
                 remembered = crawl.reader.status.options()
     except NotThisCrawl:
         return {}  # what opens it for more than this says what is wrong with it
     return unsaid(known_shape(remembered), keys_of(file))
 
 
+def config_in(directory: Path) -> Config:
+    """What the crawl in a directory remembers, and gossamer.toml."""
+    found = argparse.Namespace(option_dir=str(directory))
+    return config_from(found, None, remembered_by_crawl(found, None))
+
+
+def scores_in(crawl: OpenCrawl, directory: Path) -> Scores:
+    """The scores of the crawl's ordering now. Raises ConfigError if that is a plugin's and not installed."""
+    policies = PolicyCache(config_in(directory))
+    return scores_of(crawl.reader, policies, policies.clock.now())
+
+
 def fingerprints_in(directory: Path) -> FingerprintsOf:
     """Computes the fingerprints that URLs have at another worker, by the rules of the crawl and of gossamer.toml."""
-    found = argparse.Namespace(option_dir=str(directory))
-    book = PolicyCache(config_from(found, None, remembered_by_crawl(found, None)))
+    book = PolicyCache(config_in(directory))
     hosts: dict[str, HostKey] = {}  # by the beginning of a URL
 
     def host_of(url: str) -> HostKey:

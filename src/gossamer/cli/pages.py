@@ -3,22 +3,25 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_location_options, location_of
+from gossamer.cli.open_crawl import add_location_options, location_of, scores_in
 from gossamer.crawl.run.opener import open_crawl
 from gossamer.model.states import UrlState
 from gossamer.observe import formatter
 from gossamer.reports.all_workers import list_pages
-from gossamer.reports.records import Json, PageFilter, page_object
+from gossamer.reports.records import PageFilter, PageRow, page_object, timestamp
 
-USAGE = "[--state STATE] [--host HOST] [--limit N] [--json]"
+USAGE = "[--state STATE] [--host HOST] [--parts] [--json] [options]"
 DESCRIPTION = """\
 Show one line per known page: time of the visit, priority, depth, size in
-bytes, HTTP status (or the state, if there was no response) and URL. The crawl
-may be running."""
+bytes, HTTP status (or the state, if there was no response) and URL. The
+priority is the score that the ordering of the crawl gives the page now. The
+crawl may be running."""
 EXAMPLE = """\
   gossamer pages --state stored --limit 20
+  gossamer pages --state queued --parts
   gossamer pages --host example.org --json | jq -r .title"""
 
 
@@ -28,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", choices=[state.word for state in UrlState], help="only pages in this state")
     parser.add_argument("--host", metavar="HOST", help="only pages of this host")
     parser.add_argument("--limit", metavar="N", type=int, help="at most N pages")
+    parser.add_argument("--parts", action="store_true", help="show the parts of each priority (JSON: priority_parts)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,16 +42,24 @@ def run(arguments: argparse.Namespace) -> int:
         limit=given.at_least(0, given.whole(arguments, "limit"), "--limit"),
     )
     as_json = given.flag(arguments, "json")
-    with open_crawl(location_of(arguments)) as crawl:
-        for page in map(page_object, list_pages(crawl.stores, wanted)):
-            sys.stdout.write((json.dumps(page) if as_json else page_line(page)) + "\n")
+    location = location_of(arguments)
+    with open_crawl(location) as crawl:
+        scores = scores_in(crawl, location.directory)
+        parts_of = scores.parts if given.flag(arguments, "parts") else None
+        for row in list_pages(crawl.stores, wanted):
+            if as_json:
+                line = json.dumps(page_object(row, scores.total, parts_of))
+            else:
+                parts = None if parts_of is None else parts_of(row.facts)
+                line = page_line(row, scores.total(row.facts), parts)
+            sys.stdout.write(line + "\n")
     return 0
 
 
-def page_line(page: Json) -> str:
-    """Timestamp, priority, depth, size, status, URL, in columns; a hyphen for what is not known."""
-    at = str(page["fetched_at"] or "-")
-    size = "-" if page["size"] is None else str(page["size"])
-    status = str(page["status"] or page["state"])
-    url = formatter.printable(str(page["url"]))
-    return f"{at:<24}  {page['priority']:>7.4f}  {page['depth']:>3}  {size:>9}  {status:<8}  {url}"
+def page_line(row: PageRow, priority: float, parts: Mapping[str, float] | None = None) -> str:
+    """A page as a line, with the parts of its priority after the URL if they are given."""
+    status = str(row.status or row.state.word)
+    line = formatter.page_line(timestamp(row.at), priority, row.depth, row.size, status, row.url)
+    if parts is None:
+        return line
+    return f"{line}  " + " ".join(f"{name}={value:.4f}" for name, value in parts.items())

@@ -7,16 +7,17 @@ from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
+from gossamer.cli.crawl import seeds_of_queries
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import MEMORY
+from gossamer.crawl.run.opener import store_kind
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.formatter import printable
 from gossamer.seed.lists import Seed, read_arguments
 
-USAGE = "[URL...] [--dir DIR] [--host ADDRESS] [--port N] [options]"
+USAGE = "[URL...] [--query TEXT] [--dir DIR] [--host ADDRESS] [--port N] [options]"
 DESCRIPTION = """\
 Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
 letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
@@ -28,7 +29,7 @@ EXAMPLE = """\
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
        -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
 
-_NOT_OURS = ("seeds", "json", "quiet", "search.queries")
+_NOT_OURS = ("seeds", "json", "quiet")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,11 +57,14 @@ def run(arguments: argparse.Namespace) -> int:
             f"{printable(str(directory))} holds a crawl by {layout[0]} workers, and gossamer serve crawls with one; go "
             "on with it by gossamer crawl, or choose another --dir"
         )
-    if config.store == MEMORY:
-        raise UsageError(f"--store: gossamer serve reads its store from two processes, so {MEMORY} cannot be used")
+    if store_kind(config.store).one_process:
+        raise UsageError(
+            f"--store: gossamer serve reads its store from two processes, so {config.store} cannot be used"
+        )
     if config.workers > 1:
         raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
+    seeds += seeds_of_queries(config, add_seeds=True)
     as_json = given.flag(arguments, "json")
 
     from gossamer.service.server import serve

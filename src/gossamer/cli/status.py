@@ -10,10 +10,9 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.load import Config, known_shape, shape_of
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides, merged_overrides
 from gossamer.crawl.run.directory import STATUS, holder_of, parts_of, read_layout
 from gossamer.crawl.run.opener import open_crawl
-from gossamer.crawl.visit.host_overrides import ORDERS, is_paused
-from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatter
 from gossamer.observe.formatter import Section, plain_report
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_crawl(location) as crawl:
         readers = [reader.status for reader in crawl.readers]
         totals = [reader.totals() for reader in readers]
-        ordered = [reader.fact(ORDERS) for reader in readers]
+        overrides = merged_overrides(reader.fact(OVERRIDES_KEY) for reader in readers)
         layout = read_layout(directory)
         options = known_shape(crawl.reader.status.options() if layout is None else layout[1])
         on_record = [reader.waits(now) for reader in readers]
@@ -69,9 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         waits = dataclasses.replace(waits, due=waits.due + outbox)
     known = [own for own in lives if own is not None]
     live = merge_snapshots(known, finished=False) if known else None
-    orders = HostOverrides.from_texts(*ordered)
     state = "at rest" if holder is None else state_by(live, _number(found["queued"]))
-    paused = any(map(is_paused, ordered))
     if given.flag(arguments, "json"):
         about = {
             "dir": str(directory),
@@ -81,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         }
         told = {
             "waits": waits_object(waits, holder is not None, now),
-            "ordered": orders_object(orders, paused),
+            "ordered": orders_object(overrides),
             "recrawl": recrawl_object(found, figures),
             "load": None if live is None else load_object(live),
             "options": options,
@@ -94,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     sections = [
         Section(title, tuple(total_rows(found, live))),
         Section(f"Waiting for {waited}" if waited else "Nothing pending", waits_rows(waits, now)),
-        Section("Ordered through the service", orders_rows(orders, paused)),
+        Section("Ordered through the service", orders_rows(overrides)),
         Section("Recrawls", recrawl_rows(found, figures)),
         *outcome_sections(found),
         Section("Remembered options", option_rows(options)),
@@ -198,30 +195,31 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
 # --- what was ordered --------------------------------------------------------------------------------------
 
 
-def orders_object(orders: HostOverrides, paused: bool) -> Json:
+def orders_object(overrides: Overrides) -> Json:
     """Whether the whole crawl is paused, and all hosts that are not crawled as any other; delays in seconds."""
     return {
-        "paused": paused,
-        "paused_hosts": sorted(orders.paused),
-        "dropped_hosts": sorted(orders.dropped),
-        "delays": dict(sorted(orders.delays.items())),
+        "paused": overrides.paused,
+        "paused_hosts": sorted(overrides.hosts.paused),
+        "dropped_hosts": sorted(overrides.hosts.dropped),
+        "delays": dict(sorted(overrides.hosts.delays.items())),
     }
 
 
-def orders_rows(orders: HostOverrides, paused: bool) -> tuple[tuple[str, str, str], ...]:
+def orders_rows(overrides: Overrides) -> tuple[tuple[str, str, str], ...]:
     """A row for each kind of order that was given, with the first hosts that it is about."""
+    hosts = overrides.hosts
 
-    def named(hosts: Iterable[HostKey]) -> str:
-        first = sorted(hosts)
+    def named(which: Iterable[HostKey]) -> str:
+        first = sorted(which)
         more = " …" if len(first) > _MOST_NAMED else ""
         return ", ".join(formatter.printable(host) + after(host) for host in first[:_MOST_NAMED]) + more
 
     def after(host: HostKey) -> str:
-        return f" ({formatter.seconds(orders.delays[host])})" if host in orders.delays else ""
+        return f" ({formatter.seconds(hosts.delays[host])})" if host in hosts.delays else ""
 
-    kinds = (("paused hosts", orders.paused), ("dropped hosts", orders.dropped), ("slowed hosts", orders.delays))
-    crawl = (("the crawl", "paused", "the service starts no visits until it is resumed"),) if paused else ()
-    return crawl + tuple((kind, formatter.count(len(hosts)), named(hosts)) for kind, hosts in kinds if hosts)
+    kinds = (("paused hosts", hosts.paused), ("dropped hosts", hosts.dropped), ("slowed hosts", hosts.delays))
+    crawl = (("the crawl", "paused", "the service starts no visits until it is resumed"),) if overrides.paused else ()
+    return crawl + tuple((kind, formatter.count(len(which)), named(which)) for kind, which in kinds if which)
 
 
 # --- visiting again ----------------------------------------------------------------------------------------

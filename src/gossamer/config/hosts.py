@@ -1,19 +1,19 @@
-"""Request settings by host, made from `[fetch]`, the `[host]` sections and the environment, which holds the secrets."""
+"""Settings by host: from `[fetch]`, the `[host]` sections and the environment, which holds the secrets, with the
+operator's overrides."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gossamer.config.load import Config
+from gossamer.config.overrides import HostOverrides
 from gossamer.config.sections import FetchSection, HostSection
 from gossamer.errors import ConfigError
 from gossamer.extract.content_types import Kinds
 from gossamer.fetch.http.options import HostOptions, Proxy
+from gossamer.fetch.ports import WantedBodies
 from gossamer.filter.host_table import HostTable, host_table
 from gossamer.model.units import HostKey, Seconds
-
-Wants = Callable[[int, Mapping[str, str]], bool]
-"""Whether to read the body of a response with this status and these header fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class HostSettings:
     kinds: Kinds = field(default_factory=Kinds)
 
     @property
-    def wants(self) -> Wants | None:
-        """Decides from the head of a response whether its body is wanted; None if every body is."""
-        return None if self.kinds.everything else self.kinds.wants_head
+    def wants(self) -> WantedBodies | None:
+        """Decides whether the body of a response is wanted; None if every body is."""
+        return None if self.kinds.everything else self.kinds
 
     @property
     def proxied(self) -> bool:
@@ -35,21 +35,22 @@ class HostSettings:
 
 
 class HostSettingsTable:
-    """The settings of every host: its own section where there is one, else the default.
+    """What applies to a host now: its own section where there is one, else the default; and the operator's overrides.
 
     A crawl has one table. Callers look a host up for each request and keep nothing, because a reload or the service
-    may change the settings while the crawl runs."""
+    may change the settings while the crawl runs. The service changes `overrides`, which have precedence and which
+    `replace_with` keeps. The rules for URLs in `[host]` sections are part of the entry rules (`filter.rules`)."""
 
     def __init__(
         self,
         default: HostSettings | None = None,
         single: HostTable[HostSettings] | None = None,
-        delays: Mapping[HostKey, Seconds] | None = None,
+        overrides: HostOverrides | None = None,
     ) -> None:
-        """`delays` are set through the service and may change; they have precedence, and `replace_with` keeps them."""
         self.default = default or HostSettings()
         self._single = single or HostTable()
-        self._delays: Mapping[HostKey, Seconds] = {} if delays is None else delays
+        self.overrides = HostOverrides() if overrides is None else overrides
+        self._delays = self.overrides.delays
 
     def for_host(self, host: HostKey) -> HostSettings:
         if not self._single.entries and not self._delays:  # called several times a page
@@ -65,11 +66,9 @@ class HostSettingsTable:
 Fields = tuple[tuple[str, str], ...]
 
 
-def host_settings_for(
-    config: Config, environ: Mapping[str, str], delays: Mapping[HostKey, Seconds] | None = None
-) -> HostSettingsTable:
-    """The settings of all hosts; `delays` as in `HostSettingsTable`. Raises ConfigError, with the key and, unless it is
-    a secret, the value."""
+def host_settings_for(config: Config, environ: Mapping[str, str]) -> HostSettingsTable:
+    """The settings of all hosts, without overrides. Raises ConfigError, with the key and, unless it is a secret, the
+    value."""
     fetch = config.fetch
     headers = dict(fetch.headers)
     if fetch.accept_language is not None:
@@ -84,7 +83,7 @@ def host_settings_for(
         Kinds(fetch.kinds),
     )
     single = {name: _host_settings(own, default, f'host."{name}"', environ) for name, own in config.host.items()}
-    return HostSettingsTable(default, host_table(single, "host"), delays)
+    return HostSettingsTable(default, host_table(single, "host"))
 
 
 def _host_settings(section: HostSection, default: HostSettings, key: str, environ: Mapping[str, str]) -> HostSettings:

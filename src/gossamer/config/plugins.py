@@ -63,7 +63,8 @@ def entry_label(entry: EntryPoint) -> str:
     return f"{entry.name!r} ({entry.value}{by})"
 
 
-def load_plugin(entry: EntryPoint, kind: type[T], where: str, kind_name: str) -> T:
+def load_plugin(entry: EntryPoint, kind: type[T], where: str, kind_name: str, *arguments: object) -> T:
+    """An instance of the plugin's class, made with these arguments. Raises UsageError, which begins with `where`."""
     # A plugin may raise anything, and the consequence is always the same: it cannot be used.
     try:
         maker = entry.load()
@@ -72,6 +73,6 @@ def load_plugin(entry: EntryPoint, kind: type[T], where: str, kind_name: str) ->
     if not (isinstance(maker, type) and issubclass(maker, kind)):
         raise UsageError(f"{where} is not a subclass of {kind_name}")
     try:
-        return maker()
+        return maker(*arguments)
     except Exception as error:
         raise UsageError(f"{where} cannot be constructed: {type(error).__name__}: {error}") from error

@@ -112,7 +112,7 @@ class PrioritySection(Section, frozen=True, kw_only=True):
 class SearchSection(Section, frozen=True, kw_only=True):
     """Seeds from a search engine (`--query`)."""
 
-    provider: Annotated[str, about("the search engine; `duckduckgo` is the only one")] = "duckduckgo"
+    provider: Annotated[str, about("the search engine: `duckduckgo`, or that of an installed package")] = "duckduckgo"
     base: Annotated[str | None, about("URL of its result page, for another server. Default: the engine's own")] = None
     queries: Annotated[tuple[str, ...], about("as `--query`")] = ()
 
@@ -271,7 +271,9 @@ class FetchSection(Section, frozen=True, kw_only=True):
     max_body_bytes: Annotated[int, about("longer bodies are cut off and stored as truncated")] = 10 * 1024 * 1024
     max_redirects: Annotated[int, about("length of the longest chain of redirects that is followed")] = 10
     ftp: Annotated[bool, about("crawl `ftp:` URLs too: files, and directories as pages of links")] = False
-    kinds: Annotated[tuple[str, ...], about("kinds of documents to keep; empty keeps all")] = ()
+    kinds: Annotated[tuple[str, ...], about('kinds of documents to download; `["any"]` for all')] = (
+        *("html", "xhtml", "text/plain", "xml", "feeds", "sitemaps", "pdf"),
+    )
     headers: Annotated[dict[str, str], about("header fields added to every request")] = msgspec.field(
         default_factory=dict
     )

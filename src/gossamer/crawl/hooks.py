@@ -92,6 +92,7 @@ class Page:
             robots_tag=headers.get("x-robots-tag"),
             content_language=headers.get("content-language"),
             link=headers.get("link"),
+            refresh=headers.get("refresh"),
             want=want,
         )
 

@@ -1,7 +1,7 @@
 """Which responses are documents: what is fetched and stored, and what is parsed for links.
 
-Whether a response is stored is decided twice. From its head, before the body is read: a body declared as an unwanted
-type is not read. From its first bytes: a type that is undeclared, or that sniffing may change, is decided then.
+Whether a response is stored is decided on its head, before the body is read: a body declared as an unwanted type is
+not read. A type that is undeclared, or that sniffing may change, is decided on the first bytes of the body.
 """
 
 import codecs
@@ -59,12 +59,15 @@ _ROOTS: Final[Mapping[str, frozenset[str]]] = {
     "feeds": frozenset({"rss", "feed", "rdf:RDF"}),
     "sitemaps": frozenset({"urlset", "sitemapindex"}),
 }
+_REMEMBERED_HEADS: Final = 512
+_REMEMBERED_CHARS: Final = 256  # longer headers are rare, and would let the server choose the size of the memory
 _PATTERN: Final = re.compile(r"[a-z0-9!#$&^_.+*-]+/[a-z0-9!#$&^_.+*-]+").fullmatch
 # What sniffing can turn a declared type of the same family into.
-_SNIFFED_IMAGES: Final = ("image/x-icon", "image/bmp", "image/gif", "image/webp", "image/png", "image/jpeg")
+_SNIFFED_IMAGES: Final = tuple(MimeType("image", name) for name in ("x-icon", "bmp", "gif", "webp", "png", "jpeg"))
 _SNIFFED_SOUNDS: Final = (
-    *("audio/aiff", "audio/mpeg", "application/ogg", "audio/midi", "audio/wave"),
-    *("video/avi", "video/mp4", "video/webm"),
+    *(MimeType("audio", name) for name in ("aiff", "mpeg", "midi", "wave")),
+    *(MimeType("video", name) for name in ("avi", "mp4", "webm")),
+    MimeType("application", "ogg"),
 )
 
 
@@ -105,41 +108,58 @@ class Kinds:
         self.everything = not names or "*/*" in patterns
         self._roots = roots
         self._matches = re.compile("|".join(map(_as_expression, patterns)) or r"(?!)").fullmatch
+        self._judged: dict[tuple[str | None, str | None], bool | None] = {}
 
-    def wants_head(self, status: int, headers: Mapping[str, str]) -> bool:
-        """Whether to read the body of a response with this head. Error pages and redirects are not decided here.
-
-        False only if nothing that the body may begin with would make it wanted.
-        """
-        if self.everything or not 200 <= status < 300:
+    def judge_head(self, status: int, headers: Mapping[str, str]) -> bool | None:
+        """Whether the body of a response with this head is wanted; None if that depends on its first bytes. The bodies
+        of error pages and redirects are."""
+        if self.everything or not 200 <= status <= 300:
             return True
-        content_type = headers.get("content-type")
-        declared = declared_type(content_type)
-        if declared is None or is_unknown(declared) or self._wants_type(declared):
-            return True
-        if nosniff(headers.get("x-content-type-options")):
-            return self._wants_root_in(declared)
-        if declared.type == "image":
-            return self._wants_any(_SNIFFED_IMAGES)
-        if declared.is_audio_or_video:
-            return self._wants_any(_SNIFFED_SOUNDS)
-        if declared.essence == "text/plain":  # may be the Apache bug
-            return self._wants_type(computed_type(content_type, b"\0"))
-        return self._wants_root_in(declared)
+        return self._judge_fields(headers)
 
     def wants_document(self, headers: Mapping[str, str], start: bytes) -> bool:
         """Whether a body that begins with `start` (without codings) is of a wanted kind."""
         if self.everything:
             return True
+        judged = self._judge_fields(headers)
+        return self._judge_start(headers, start) if judged is None else judged
+
+    def _judge_fields(self, headers: Mapping[str, str]) -> bool | None:
+        """What header fields decide, remembered: a site has few content types."""
+        content_type, options = headers.get("content-type"), headers.get("x-content-type-options")
+        key = content_type, options
+        if key in self._judged:
+            return self._judged[key]
+        judged = self._judge_type(content_type, nosniff(options))
+        if len(content_type or "") + len(options or "") <= _REMEMBERED_CHARS:
+            if len(self._judged) >= _REMEMBERED_HEADS:
+                self._judged.clear()
+            self._judged[key] = judged
+        return judged
+
+    def _judge_type(self, content_type: str | None, no_sniff: bool) -> bool | None:
+        declared = declared_type(content_type)
+        if declared is None or is_unknown(declared):
+            return None
+        if declared.is_html or declared.is_xml or no_sniff:
+            return self._wants_type(declared) or (None if self._wants_root_in(declared) else False)
+        possible = [declared]  # what sniffing may find
+        if declared.type == "image":
+            possible += _SNIFFED_IMAGES
+        elif declared.is_audio_or_video:
+            possible += _SNIFFED_SOUNDS
+        elif declared.essence == "text/plain":
+            possible.append(computed_type(content_type, b"\0"))  # may be the Apache bug
+        wanted = {self._wants_type(each) for each in possible}
+        return None if len(wanted) == 2 else wanted.pop()
+
+    def _judge_start(self, headers: Mapping[str, str], start: bytes) -> bool:
         no_sniff = nosniff(headers.get("x-content-type-options"))
         found = computed_type(headers.get("content-type"), start, no_sniff=no_sniff)
         return self._wants_type(found) or (self._wants_root_in(found) and root_element(start) in self._roots)
 
     def _wants_type(self, found: MimeType) -> bool:
         return self._matches(found.essence) is not None
-
-    def _wants_any(self, essences: Iterable[str]) -> bool:
-        return any(self._matches(essence) for essence in essences)
 
     def _wants_root_in(self, found: MimeType) -> bool:
         """Whether a document of this type may be a feed or a sitemap, and one of these is wanted."""

@@ -4,8 +4,8 @@ The page is parsed once by turbohtml (ADR 15) and queried once per kind of eleme
 and returns the addresses of anchors, which are nearly all links of a page, in a single list. `full_page.read_page`
 walks over the elements one by one: it finds the same links, reads more about the page, and takes three times as long.
 
-Also here: `<meta http-equiv=refresh>`, and `Link:` headers (RFC 8288), by which any document can name its canonical
-address.
+Also here: `<meta http-equiv=refresh>`, the `Refresh:` header, which means the same, and `Link:` headers (RFC 8288), by
+which any document can name its canonical address.
 """
 
 import re
@@ -37,6 +37,13 @@ def refresh_target(content: str) -> str | None:
     if match is None:
         return None
     return match[1] or match[2] or match[3] or None
+
+
+def add_refresh_header(page: "PageContent", value: str, url: str) -> None:
+    """Add the target of a `Refresh` header to the links of a page, as for the meta element."""
+    target = refresh_target(value)
+    if target is not None and target != url and len(target) <= MAX_HREF:
+        page.hrefs.insert(0, target)
 
 
 MAX_TITLE = 300

@@ -255,17 +255,20 @@ def read_page(
     robots_tag: str | None = None,
     content_language: str | None = None,
     link: str | None = None,
+    refresh: str | None = None,
     agent: str = OUR_NAME,
     want: Wanted | None = None,
 ) -> Page:
     """Parse a page. Never raises for any input; the time is linear in its size.
 
-    `content_type`, `robots_tag`, `content_language` and `link` are headers, `url` is the page's own address: a
-    canonical link or a refresh to it is not a link. `agent` is the product token that robots directives may name.
+    `content_type`, `robots_tag`, `content_language`, `link` and `refresh` are headers, `url` is the page's own address:
+    a canonical link or a refresh to it is not a link. `agent` is the product token that robots directives may name.
     """
     want = want or Wanted()
     tree, encoding, _ = page_tree(body, content_type)
     reader = _Reader(url, DirectivesFor(agent, robots_tag), want, AnchorTexts(len(body)) if want.anchor_text else None)
+    if refresh is not None:
+        reader.add_refresh(refresh)
     reader.read(tree)
     directives = reader.directives.directives()
     text = main_text(tree, len(body)) if want.text else None
@@ -328,14 +331,20 @@ class _Reader:
             elif tag == "img" or tag == "source":
                 self._image(element)
 
-    def _add(self, href: str | None, kind: LinkKind, element: Element, hreflang: str | None = None) -> None:
+    def add_refresh(self, content: str, element: Element | None = None) -> None:
+        """Add the target of a refresh, from a meta element or, without one, from the header."""
+        target = refresh_target(content)
+        if target is not None and target != self._url:
+            self._add(target, LinkKind.REFRESH, element)
+
+    def _add(self, href: str | None, kind: LinkKind, element: Element | None, hreflang: str | None = None) -> None:
         if href is None:
             return
         if len(href) > MAX_HREF or len(self.links) >= MAX_LINKS:
             self.dropped += 1
             return
-        rel = element.attr("rel")
-        text = self._texts.text_of(element) if self._texts is not None else ""
+        rel = element.attr("rel") if element is not None else None
+        text = self._texts.text_of(element) if self._texts is not None and element is not None else ""
         self.links.append(Link(href, kind, text, " ".join(rel.lower().split()) if rel else "", hreflang))
 
     def _link(self, element: Element) -> None:
@@ -372,9 +381,7 @@ class _Reader:
                 self.description = trim(content, MAX_DESCRIPTION)
         equivalent = (element.attr("http-equiv") or "").lower()
         if equivalent == "refresh":
-            target = refresh_target(content)
-            if target is not None and target != self._url:
-                self._add(target, LinkKind.REFRESH, element)
+            self.add_refresh(content, element)
         elif equivalent == "content-language" and self.meta_language is None:
             self.meta_language = content
 

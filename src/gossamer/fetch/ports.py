@@ -1,6 +1,6 @@
 """What the crawl requires of a fetcher, for any scheme, and the fetcher that dispatches requests by scheme."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -37,14 +37,26 @@ class ExchangeTimes:
         counts[-1] += took
 
 
+class WantedBodies(Protocol):
+    """Decides which bodies are read."""
+
+    def judge_head(self, status: int, headers: Mapping[str, str]) -> bool | None:
+        """Whether the body of a response with this head is wanted; None if that depends on its first bytes."""
+        ...
+
+    def wants_document(self, headers: Mapping[str, str], start: bytes) -> bool:
+        """Whether a body that begins with `start`, without codings, is wanted."""
+        ...
+
+
 class Request(NamedTuple):
     """A request for one URL at one address.
 
     `address` is the resolved IP address to dial, without brackets. Nothing else is ever dialled, except the proxy if
     `options` have one: then the proxy resolves the host, and `address` may be empty. `headers` are added to those of
-    every request (conditional requests use them). `options` are this host's, or None for the default. `wants` is called
-    with the status and the header fields of the response; if it returns false, the body is not read. `connect` is the
-    connection timeout, TLS included, and `body_bytes` the size limit of the body, if less than the default.
+    every request (conditional requests use them). `options` are this host's, or None for the default. A body
+    that `wants` refuses is not read further. `connect` is the connection timeout, TLS included, and `body_bytes` the
+    size limit of the body, if less than the default.
     """
 
     url: Url
@@ -53,7 +65,7 @@ class Request(NamedTuple):
     address: str
     headers: tuple[tuple[str, str], ...] = ()
     options: HostOptions | None = None
-    wants: Callable[[int, Mapping[str, str]], bool] | None = None
+    wants: WantedBodies | None = None
     connect: Seconds | None = None
     body_bytes: int | None = None
 

@@ -3,6 +3,7 @@ percent-encoded text (RFC 3986, 6.2.2.1 and 6.2.2.2)."""
 
 from typing import NamedTuple
 
+from gossamer.model.formats import is_dns_name
 from gossamer.model.units import HostKey, Origin
 
 # The "bad ports" of the WHATWG fetch standard: services that could interpret an HTTP request as commands.
@@ -17,9 +18,6 @@ _SERVICE_PORTS = "445 1433 1521 2375 2376 2379 3306 3389 5432 5672 5900 6379 904
 
 BLOCKED_PORTS: frozenset[int] = frozenset(int(port) for port in (_BAD_PORTS + _SERVICE_PORTS).split())
 
-MAX_LABEL = 63  # RFC 1035, 2.3.4: octets of a label
-MAX_HOST = 253  # the same limit for a name (255 octets on the wire) as text without the final dot
-
 
 class Authority(NamedTuple):
     """The origin and the host of a URL."""
@@ -31,8 +29,8 @@ class Authority(NamedTuple):
 def read_authority(prefix: str, blocked_ports: frozenset[int]) -> Authority | str:
     """The authority of `scheme://[userinfo@]host[:port]` as the WHATWG parser serialises it, or a reason.
 
-    Userinfo and the final dot of the host are dropped. `bad_url` for a name that DNS cannot represent (empty or
-    overlong labels) and for port 0, `blocked_port` for a blocked port.
+    Userinfo and the final dot of the host are dropped. `bad_url` for a name that no resolver accepts (empty or
+    overlong labels, other characters) and for port 0, `blocked_port` for a blocked port.
     """
     scheme, _, rest = prefix.partition("://")
     rest = rest.rpartition("@")[2]
@@ -42,7 +40,7 @@ def read_authority(prefix: str, blocked_ports: frozenset[int]) -> Authority | st
     else:
         host, _, port = rest.partition(":")
         host = host.removesuffix(".")
-        if not fits_dns(host):
+        if not is_dns_name(host):
             return "bad_url"
     if not port:
         return Authority(Origin(f"{scheme}://{host}"), HostKey(host))
@@ -51,11 +49,6 @@ def read_authority(prefix: str, blocked_ports: frozenset[int]) -> Authority | st
     if int(port) in blocked_ports:
         return "blocked_port"
     return Authority(Origin(f"{scheme}://{host}:{port}"), HostKey(host))
-
-
-def fits_dns(host: str) -> bool:
-    """Whether a host without final dot has only labels of 1 to 63 characters and at most 253 in total."""
-    return len(host) <= MAX_HOST and all(0 < len(label) <= MAX_LABEL for label in host.split("."))
 
 
 _HEX = "0123456789abcdefABCDEF"

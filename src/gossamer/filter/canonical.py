@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from ada_url import join_url, normalize_url
 
-from gossamer.filter.authority import MAX_HOST, MAX_LABEL, Authority, fold_escapes, read_authority
+from gossamer.filter.authority import Authority, fold_escapes, read_authority
 from gossamer.filter.query_rules import CanonicalRules, rewrite_path
-from gossamer.model.formats import abbreviated
+from gossamer.model.formats import MAX_HOST, MAX_LABEL, abbreviated
 from gossamer.model.units import HostKey, Origin, Url
 
 _AUTHORITIES_KEPT = 65_536

@@ -7,6 +7,8 @@ from xxhash import xxh3_64_intdigest
 
 from gossamer.model.units import Domain, HostKey
 
+_RESERVED = frozenset({"test", "example", "invalid", "localhost", "local", "internal"})
+
 
 @cache
 def _suffixes() -> PublicSuffixList:
@@ -31,6 +33,13 @@ def public_suffix(host: HostKey) -> str:
         return host
     found: str | None = _suffixes().publicsuffix(host)
     return found or host
+
+
+def has_known_suffix(name: str) -> bool:
+    """Whether a name is under a public suffix of the list, or under a top-level domain reserved for tests and local
+    networks (RFC 2606, RFC 6762, RFC 8375)."""
+    name = name.lower().rstrip(".")
+    return name.rpartition(".")[2] in _RESERVED or bool(_suffixes().privatesuffix(name, accept_unknown=False))
 
 
 def partition_of(domain: Domain, partitions: int) -> int:

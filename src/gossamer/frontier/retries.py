@@ -59,6 +59,7 @@ RETRY_RULES: Mapping[Failure, RetryRule] = {
     Failure.TOTAL_TIMEOUT: _SHAKY,
     Failure.TOO_SLOW: _SHAKY,
     Failure.BAD_ENCODING: _NO_USE,
+    Failure.UNEXPECTED_1XX: RetryRule(Seconds(10.0), 2, False),
     Failure.PROTOCOL_ERROR: RetryRule(Seconds(10.0), 2, False),
 }
 
@@ -80,7 +81,7 @@ _DOCUMENT = StatusClass.DOCUMENT  # looking up an enum member costs as much as a
 
 def status_class(status: int) -> StatusClass:
     """The class of any status code; codes that no standard defines count as server errors."""
-    if 200 <= status < 300:
+    if 200 <= status <= 300:  # 300 is a page of alternatives
         return _DOCUMENT
     if status in (301, 302, 303, 307, 308):
         return StatusClass.REDIRECT

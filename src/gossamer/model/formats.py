@@ -1,11 +1,11 @@
-"""Text representations: excerpts of text that is too long or not a URL (without credentials), timestamps and
-digests."""
+"""Text representations: excerpts of text that is too long or not a URL (without credentials), host names, timestamps
+and digests."""
 
 import base64
 import datetime
 import re
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 SHOWN_BYTES = 256
 _USERINFO = re.compile(r"(?<=[/\\]{2})[^/\\?#]*@").sub
@@ -42,3 +42,16 @@ def iso_timestamp(at: float) -> str:
 def sha1_text(digest: bytes) -> str:
     """`sha1:` and the digest in base 32, as in WARC files."""
     return "sha1:" + base64.b32encode(digest).decode("ascii")
+
+
+MAX_LABEL: Final = 63  # RFC 1035, 2.3.4: octets of a label
+MAX_HOST: Final = 253  # the same limit for a name (255 octets on the wire) as text without the final dot
+_DNS_NAME = re.compile(r"[a-z0-9_*-]{1,63}(?:\.[a-z0-9_*-]{1,63})*").fullmatch
+
+
+def is_dns_name(host: str) -> bool:
+    """Whether resolvers accept this host (lower case, A-labels, no final dot) as a name.
+
+    More than RFC 1123 permits: names with underscores, asterisks, or hyphens in any place do exist.
+    """
+    return len(host) <= MAX_HOST and _DNS_NAME(host) is not None

@@ -38,6 +38,7 @@ class Failure(Enum):
     TOTAL_TIMEOUT = "total_timeout"
     TOO_SLOW = "too_slow"
     BAD_ENCODING = "bad_encoding"
+    UNEXPECTED_1XX = "unexpected_1xx"
     PROTOCOL_ERROR = "protocol_error"
 
 

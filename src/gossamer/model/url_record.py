@@ -198,9 +198,7 @@ class Facts:
     robots: RobotsFact | None = None
     budget: str | None = None  # serialised trap budgets of its host and domain
     domain_budget: str | None = None
-    orders: str | None = (
-        None  # what was ordered through the service, as it is stored (`crawl.visit.host_overrides.ORDERS`)
-    )
+    orders: str | None = None  # the operator's overrides, as they are stored (`config.overrides`)
 
 
 @dataclass(frozen=True, slots=True)

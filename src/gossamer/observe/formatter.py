@@ -71,6 +71,12 @@ def timestamp(at: float | None) -> str | None:
     return None if at is None else iso_timestamp(at)
 
 
+def page_line(at: str | None, priority: float, depth: int, size_bytes: int | None, status: str, url: str) -> str:
+    """A page in columns: timestamp, priority, depth, size, status, URL; a hyphen for what is not known."""
+    size_text = "-" if size_bytes is None else str(size_bytes)
+    return f"{at or '-':<24}  {priority:>7.4f}  {depth:>3}  {size_text:>9}  {status:<8}  {printable(url)}"
+
+
 def printable(text: str, width: int | None = None) -> str:
     """Untrusted text made safe for a terminal: unprintable characters are escaped; cut to `width` characters."""
     if not text.isprintable():

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from gossamer.config.overrides import HostOverride, Overrides
 from gossamer.config.policies import PolicyCache, domain_of
 from gossamer.errors import ArchiveError
 from gossamer.filter.identity import Identities
 from gossamer.filter.scope import Scope
 from gossamer.frontier.breaker import HostFailures
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.model.facts import HostOverride, HostOverrides
 from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Seconds
 from gossamer.model.url_record import MAX_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
@@ -28,8 +28,6 @@ from gossamer.reports.explain.verdicts import cuts_of, fingerprints_of, form_of,
 from gossamer.reports.ports import Archive, SeedHosts, UrlReader
 from gossamer.reports.records import HostRow, Json
 from gossamer.seed.lists import with_scheme
-
-NOTHING_ORDERED = HostOverride()
 
 
 def explain_url(
@@ -65,7 +63,7 @@ def _story(owners: _Owners, archive: Archive, book: PolicyCache, form: Form, run
     identities, sought = _sought(reader, book, form)
     facts = _of_all(reader.facts(form.host, domain, suffix, form.origin, sought), form.host, book, owners)
     host = facts.host.host if facts.host is not None else form.host
-    ordered = HostOverrides.from_texts(facts.orders).ordered_for(host)
+    ordered = Overrides.from_text(facts.orders).hosts.for_host(host)
     rules = rules_of(book, reader, host, domain, identities, ordered)
     record = None if facts.visit is None else _checked_record(archive, facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
@@ -171,7 +169,7 @@ def _checked_record(archive: Archive, visit: VisitFact) -> RecordCheck | None:
     return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())
 
 
-def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOverride = NOTHING_ORDERED) -> Json:
+def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOverride) -> Json:
     """Everything known of a host. Moments are ISO 8601 in UTC, durations are seconds."""
     host = HostKey(row.host)
     fact = HostFact(

@@ -2,11 +2,11 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from gossamer.model.facts import CopySample, QueuePosition, UrlFacts
+from gossamer.model.facts import CopySample, PriorityFacts, QueuePosition, UrlFacts
 from gossamer.model.formats import iso_timestamp, sha1_text
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant, Url
@@ -22,6 +22,12 @@ FingerprintsOf = Callable[[Sequence[str], int], Sequence[int]]
 
 PositionOf = Callable[[UrlFacts], QueuePosition]
 """Computes the position of a URL in the queue, by the ordering of the crawl."""
+
+PriorityOf = Callable[[PriorityFacts], float]
+"""Computes the priority of a URL, by the ordering of the crawl."""
+
+PartsOf = Callable[[PriorityFacts], Mapping[str, float]]
+"""Computes the parts of that priority, by name."""
 
 MOST_OVERDUE = 10_000
 """Overdue URLs are counted up to this number."""
@@ -62,7 +68,7 @@ class PageRow(NamedTuple):
     host: str
     state: UrlState
     depth: int
-    priority: float
+    facts: PriorityFacts
     found_at: float
     found_on: str | None
     next_visit: float | None
@@ -95,15 +101,15 @@ class PageRow(NamedTuple):
         return Visited(self.at, self.status, self.mime)
 
 
-def page_object(row: PageRow) -> Json:
-    """JSON form of a page."""
+def page_object(row: PageRow, priority_of: PriorityOf, parts_of: PartsOf | None = None) -> Json:
+    """JSON form of a page; with the parts of its priority if they are wanted."""
     file, offset, length = row.warc_file, row.warc_offset, row.warc_length
     return {
         "url": row.url,
         "status": row.status,
         "state": row.state.word,
         "depth": row.depth,
-        "priority": row.priority,
+        "priority": priority_of(row.facts),
         "size": row.size,
         "digest": None if row.digest is None else sha1_text(row.digest),
         "fetched_at": timestamp(row.at),
@@ -123,6 +129,7 @@ def page_object(row: PageRow) -> Json:
         "unverified": bool(row.unverified),
         "replaced_characters": row.replaced,
         "warc": None if file is None else {"file": file, "offset": offset, "length": length},
+        **({} if parts_of is None else {"priority_parts": parts_of(row.facts)}),
     }
 
 
@@ -153,7 +160,7 @@ class DeadLetter(NamedTuple):
     reason: str | None
     tries: int
     depth: int
-    priority: float
+    facts: PriorityFacts
     found_at: float
     failed_at: float | None
     status: int | None
@@ -161,7 +168,7 @@ class DeadLetter(NamedTuple):
     found_on: str | None
 
 
-def dead_object(letter: DeadLetter) -> Json:
+def dead_object(letter: DeadLetter, priority_of: PriorityOf) -> Json:
     """JSON form of a dead letter."""
     return {
         "url": letter.url,
@@ -169,7 +176,7 @@ def dead_object(letter: DeadLetter) -> Json:
         "reason": letter.reason,
         "tries": letter.tries,
         "depth": letter.depth,
-        "priority": letter.priority,
+        "priority": priority_of(letter.facts),
         "failed_at": timestamp(letter.failed_at),
         "status": letter.status,
         "detail": letter.detail,

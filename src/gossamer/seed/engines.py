@@ -8,7 +8,8 @@ robots has elements whose class begins with `anomaly-modal`, or a form named `ch
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
+from importlib.metadata import entry_points
 from typing import Final
 from urllib.parse import parse_qs, quote_plus, urlsplit
 
@@ -18,11 +19,11 @@ from gossamer.clock import SteadyClock
 from gossamer.config.fetchers import fetcher_for
 from gossamer.config.hosts import host_settings_for
 from gossamer.config.load import Config
+from gossamer.config.plugins import entry_label, load_plugin
 from gossamer.config.policies import canonicaliser_for, politeness_for
-from gossamer.errors import ConfigError, SearchFailed
+from gossamer.errors import ConfigError, UsageError
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.seed import engines
 from gossamer.seed.lists import Seed
 from gossamer.seed.polite_client import PoliteClient
 from gossamer.seed.search import SearchAnswer, SearchProvider, search_seeds
@@ -37,41 +38,34 @@ _MAX_LINKS: Final = 500
 _MAX_LEVELS: Final = 6  # from a result's link up to its block
 
 
-class DuckDuckGo:
-    """A `SearchProvider`. `base` is the address of the result page, without the query."""
+class DuckDuckGo(SearchProvider):
+    """The result page for browsers without scripts."""
 
-    def __init__(self, base: str = BASE) -> None:
-        self._base = base
-
-    @property
-    def name(self) -> str:
-        return "duckduckgo"
+    name = "duckduckgo"
 
     def request(self, query: str) -> str:
-        return f"{self._base}{'&' if '?' in self._base else '?'}q={quote_plus(query)}"
+        base = self.base or BASE
+        return f"{base}{'&' if '?' in base else '?'}q={quote_plus(query)}"
 
     def results(self, answer: SearchAnswer, query: str) -> list[str]:
         page = parse(answer.body[:_MAX_BYTES], encoding="UTF-8", positions=False)
         if answer.status in _BLOCKING or _is_challenge(page):
-            raise self._failed(
+            raise self.failed(
                 query, "blocked", f"blocked as a robot (status {answer.status}); try again later, or give URLs"
             )
         if answer.status != 200:
-            raise self._failed(query, "unreachable", f"status {answer.status}")
+            raise self.failed(query, "unreachable", f"status {answer.status}")
         links = [link for link in page.select("a.result__a")[:_MAX_LINKS] if not _is_advertisement(link)]
         found = list(dict.fromkeys(filter(None, (_target(link.attr("href")) for link in links))))
         if found:
             return found
         if not links and page.select_one(".no-results, .result--no-result") is not None:
-            raise self._failed(query, "no results", "no results")
-        raise self._failed(
+            raise self.failed(query, "no results", "no results")
+        raise self.failed(
             query,
             "changed",
             "the page has neither results nor a message that there are none; its layout may have changed",
         )
-
-    def _failed(self, query: str, why: str, problem: str) -> SearchFailed:
-        return SearchFailed(self.name, query, why, problem)
 
 
 def _is_challenge(page: Document) -> bool:
@@ -115,18 +109,27 @@ def _target(href: str | None) -> str | None:
     return href if parts.scheme in ("http", "https") else None
 
 
-PROVIDERS: Mapping[str, Callable[[str | None], SearchProvider]] = {
-    "duckduckgo": lambda base: engines.DuckDuckGo(base or engines.BASE)
-}
-"""Name -> factory, which gets the address from the configuration, if there is one."""
+SEARCH_GROUP: Final = "gossamer.search"
+"""Entry point group: names of search engines, with their classes as values (docs/EXTENDING.md)."""
 
 
 def provider_for(config: Config) -> SearchProvider:
-    """The engine of the configuration. Raises ConfigError."""
-    name = config.search.provider
-    if name not in PROVIDERS:
-        raise ConfigError("search.provider", f"no such search engine: {name!r} (supported: {', '.join(PROVIDERS)})")
-    return PROVIDERS[name](config.search.base)
+    """The engine of the configuration, built in or of a plugin, which cannot replace the built-in one.
+
+    Raises ConfigError if there is none of that name, UsageError if the plugin is broken.
+    """
+    name, base = config.search.provider, config.search.base
+    if name == DuckDuckGo.name:
+        return DuckDuckGo(base)
+    entries = {entry.name: entry for entry in entry_points(group=SEARCH_GROUP)}
+    if name not in entries:
+        names = ", ".join(sorted({DuckDuckGo.name, *entries}))
+        raise ConfigError("search.provider", f"no such search engine: {name!r} (there are {names})")
+    where = f"the search engine {entry_label(entries[name])}"
+    provider = load_plugin(entries[name], SearchProvider, where, "gossamer.seed.search.SearchProvider", base)
+    if provider.name != name:
+        raise UsageError(f"{where} calls itself {provider.name!r}")
+    return provider
 
 
 def seeds_from_queries(config: Config, queries: Iterable[str]) -> list[Seed]:

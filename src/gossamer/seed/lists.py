@@ -1,7 +1,7 @@
 """Parses seeds from arguments, files, standard input and the API."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, runtime_checkable
@@ -39,8 +39,9 @@ _BOM = "\ufeff"
 # `h.test:8080/x` has a port; `mailto:someone` has a scheme. Only the first gets the default scheme.
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?![0-9]+(?:[/?#]|\Z))", re.IGNORECASE).match
 _COMMENT = re.compile(r"(?:\A|\s)#.*", re.DOTALL)
-# A comma separates if white space or a new URL follows; elsewhere it may be part of a URL.
+# White space or a new URL after a comma always makes it a separator; elsewhere it may be part of a URL.
 _BEFORE_URL = re.compile(r",(?=\s*[a-z][a-z0-9+.-]*://)|,\s+|[\r\n]+", re.IGNORECASE)
+_HOST_NAME = re.compile(r"(?:[^\W_](?:[\w-]{0,62})\.)+[^\W\d_][\w-]{1,62}(?=\.?(?:[,/?#]|:[0-9]|\Z))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +101,30 @@ def read_seed_file(name: str, canonicalise: Canonicalise, stdin: BinaryIO) -> li
     return read_seeds(lines, where, canonicalise)
 
 
-def split_seed_string(text: str) -> list[str]:
+def split_seed_string(text: str, is_domain: Callable[[str], bool]) -> list[str]:
     """The URLs of one comma-separated string, as the API accepts it.
 
-    A comma inside a URL is kept: it separates only before white space or another `scheme://`, and if the text before it
-    has no scheme (`a.test,b.test`).
+    A comma inside the path of a URL is kept (`http://a.test/0,36-1.html`). It separates before white space, before
+    another `scheme://`, after text without a path (`a.test,b.test`), and before a host name: after a slash any name
+    with a dot, elsewhere one under a known top-level domain, which `is_domain` decides.
     """
     pieces: list[str] = []
     for piece in _BEFORE_URL.split(text):
-        pieces.extend([piece] if "://" in piece else piece.split(","))
+        start = 0
+        for at in (found.start() for found in re.finditer(",", piece)):
+            if _separates(piece, start, at, is_domain):
+                pieces.append(piece[start:at])
+                start = at + 1
+        pieces.append(piece[start:])
     return [stripped for piece in pieces if (stripped := piece.strip().rstrip(",").rstrip())]
+
+
+def _separates(piece: str, start: int, at: int, is_domain: Callable[[str], bool]) -> bool:
+    after_scheme = piece.find("://", start, at)
+    if piece.find("/", start if after_scheme < 0 else after_scheme + 3, at) < 0:
+        return True  # no path yet, and a host name has no commas
+    name = _HOST_NAME.match(piece, at + 1)
+    return name is not None and (piece[at - 1] == "/" or is_domain(name[0]))
 
 
 def _read(text: str, where: str, canonicalise: Canonicalise) -> Seed:

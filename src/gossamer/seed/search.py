@@ -6,7 +6,7 @@ treated as in every visit; canonicalisation is a parameter too.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import ClassVar, Final
 
 from gossamer.errors import SearchFailed, UsageError
 from gossamer.model.units import Url
@@ -40,24 +40,30 @@ Fetch = Callable[[Url], Awaitable[SearchAnswer | NoAnswer]]
 """Fetches one URL like any page: our User-Agent, the host's robots.txt, the address policy, redirects."""
 
 
-class SearchProvider(Protocol):
+class SearchProvider:
     """A search engine. No IO, no clock."""
 
-    @property
-    def name(self) -> str:
-        """The name in messages and records: `duckduckgo`."""
-        ...
+    name: ClassVar[str] = ""
+    """The value of `search.provider`, and the name in messages and records: `duckduckgo`."""
+
+    def __init__(self, base: str | None = None) -> None:
+        """`base` is the address of the result page from the configuration; None for the engine's own."""
+        self.base = base
 
     def request(self, query: str) -> str:
         """The URL of the first page of results."""
-        ...
+        raise NotImplementedError
 
     def results(self, answer: SearchAnswer, query: str) -> list[str]:
         """The URLs of the results as the engine gives them, in its order, without advertisements.
 
         Raises SearchFailed for no results, a block page, or a page that cannot be parsed. Never returns an empty list.
         """
-        ...
+        raise NotImplementedError
+
+    def failed(self, query: str, why: str, problem: str) -> SearchFailed:
+        """The exception to raise; `why` is one of those of SearchFailed."""
+        return SearchFailed(self.name, query, why, problem)
 
 
 async def search_seeds(
@@ -77,7 +83,12 @@ async def search_seeds(
     answer = await fetch(url.url)
     if isinstance(answer, NoAnswer):
         raise _unanswered(answer, provider, text)
-    return _seeds(provider.results(answer, text), text, canonicalise, most, provider)
+    try:
+        found = provider.results(answer, text)
+    except (ValueError, LookupError, TypeError) as error:  # of a provider that expects another document
+        problem = f"its results cannot be read ({type(error).__name__}: {error}); its layout may have changed"
+        raise SearchFailed(provider.name, text, "changed", problem) from error
+    return _seeds(found, text, canonicalise, most, provider)
 
 
 def place_of(query: str) -> str:

@@ -8,13 +8,13 @@ import asyncio
 import hmac
 import json
 import os
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from gossamer.clock import Clock
 from gossamer.errors import DirectoryError
@@ -118,7 +118,7 @@ class Call:
 
     method: str
     path: str
-    host: str
+    host: str | None  # None unless there is exactly one
     origin: str | None
     authorization: str
     content_type: str
@@ -140,10 +140,12 @@ def check_call(policy: Policy, call: Call) -> Refusal | None:
     """None if the call is allowed, otherwise the response that refuses it."""
     if "\0" in call.path or "/../" in call.path or call.path.endswith("/.."):
         return Refusal(400, "invalid path")
+    if call.host is None:
+        return Refusal(400, "the request must have exactly one Host field")
     # A foreign page in a local browser can send requests here, even under its own host name (DNS rebinding).
     if _name(call.host) not in policy.names:
         return Refusal(403, f"unknown host name {quote(call.host)}; service.names lists the allowed names")
-    if call.origin is not None and urlsplit(call.origin).netloc.lower() != call.host.lower():
+    if call.origin is not None and call.origin.partition("://")[2].lower() != call.host.lower():
         return Refusal(403, f"cross-origin request from {quote(call.origin)} refused")
     if call.path in LIVENESS:
         return None
@@ -155,25 +157,27 @@ def check_call(policy: Policy, call: Call) -> Refusal | None:
     return None
 
 
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/?#]+)(?::[0-9]*)?").fullmatch
+
+
 def _name(host: str) -> str:
-    """A Host header without its port."""
-    host = host.lower()
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+    """A Host header without its port; empty if it has another form."""
+    found = _HOST(host.lower())
+    return "" if found is None else found[1]
 
 
 def parse_call(scope: Scope) -> Call:
     fields: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
-        # Repeated Host or Authorization headers are joined, so that they match nothing.
+        # Repeated headers, such as Authorization or Origin, are joined, so that they match nothing.
         fields[name] = value if name not in fields else fields[name] + b", " + value
     length = fields.get(b"content-length", b"")
     origin = fields.get(b"origin")
+    hosts = [value for name, value in scope["headers"] if name == b"host"]
     return Call(
         method=scope["method"],
         path=scope["path"],
-        host=fields.get(b"host", b"").decode("latin-1"),
+        host=hosts[0].decode("latin-1") if len(hosts) == 1 else None,
         origin=None if origin is None else origin.decode("latin-1"),
         authorization=fields.get(b"authorization", b"").decode("latin-1"),
         content_type=fields.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower(),
@@ -248,7 +252,7 @@ class AccessControl:
 
         if refused is not None:
             self.refused += 1
-            await _send_refusal(send_with_headers, refused)
+            await send_refusal(send_with_headers, refused)
             return
         if is_head:
             scope = {**scope, "method": "GET"}  # the server omits the body of the response
@@ -260,7 +264,7 @@ class AccessControl:
             return
         except TimeoutError:
             if not started:
-                await _send_refusal(send_with_headers, Refusal(503, "the request timed out", ((b"retry-after", b"1"),)))
+                await send_refusal(send_with_headers, Refusal(503, "the request timed out", ((b"retry-after", b"1"),)))
 
     def _bounded(self, receive: Receive) -> Receive:
         room = self._policy.max_body_bytes
@@ -276,10 +280,10 @@ class AccessControl:
         return receive_bounded
 
 
-async def _send_refusal(send: Send, refused: Refusal) -> None:
+async def send_refusal(send: Send, refused: Refusal) -> None:
     body = json.dumps({"error": refused.error, "field": None}).encode("ascii")
     # The rest of the body is not read, so the connection is closed.
     head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode("ascii"))]
-    head += [*refused.headers, (b"connection", b"close")]
+    head += [*refused.headers, *HEADERS, (b"connection", b"close")]
     await send({"type": "http.response.start", "status": refused.status, "headers": head})
     await send({"type": "http.response.body", "body": body})

@@ -21,7 +21,7 @@ from gossamer.crawl.events import Outcome
 from gossamer.errors import ConfigError, StoreFailed
 from gossamer.observe.formatter import timestamp
 from gossamer.observe.snapshot import Snapshot, StateOfCrawl, crawl_state, to_contract
-from gossamer.service.access import TooLarge
+from gossamer.service.access import Receive, Scope, Send, TooLarge
 from gossamer.service.control import Unavailable
 from gossamer.service.metrics import CONTENT_TYPE, prefers_json
 from gossamer.service.routes import Dependencies, ReadableCrawl, add_routes
@@ -260,9 +260,7 @@ def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
         ] = None,
     ) -> Response:
         """A client that reconnects with the last `id` receives the outcomes since then, as far as they are kept."""
-        if dependencies.stream.is_full:
-            raise http_error(503, "too many clients are connected to /events", retry=True)
-        return StreamingResponse(_events(dependencies, last), media_type="text/event-stream")
+        return EventsResponse(dependencies, last)
 
     @app.get("/crawl", summary="State of the crawl", response_model=CrawlAnswer)
     async def crawl() -> Response:
@@ -283,6 +281,23 @@ def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
             return Json({"state": "stopping"})
         await dependencies.control.pause(wanted.action == "pause")
         return Json({"state": state_of(dependencies.crawl, dependencies.stream.latest)})
+
+
+class EventsResponse(StreamingResponse):
+    """The stream of one client, or 503. A client is counted from its admission to the end of its response, so a client
+    that never reads is counted too."""
+
+    def __init__(self, dependencies: Dependencies, last: str | None) -> None:
+        super().__init__(_events(dependencies, last), media_type="text/event-stream")
+        self._stream = dependencies.stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._stream.admit() as is_admitted:
+            if is_admitted:
+                await super().__call__(scope, receive, send)
+                return
+        full = {"error": "too many clients are connected to /events", "field": None}
+        await Json(full, 503, {"Retry-After": "1"})(scope, receive, send)
 
 
 async def _events(dependencies: Dependencies, last: str | None) -> AsyncIterator[bytes]:

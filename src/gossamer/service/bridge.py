@@ -13,6 +13,7 @@ from itertools import count
 from typing import Final
 
 from gossamer.config.load import Config
+from gossamer.config.overrides import Overrides
 from gossamer.crawl.engine import Engine
 from gossamer.crawl.status import own_use
 from gossamer.ipc import Link
@@ -21,7 +22,6 @@ from gossamer.observe.snapshot import ProcessUse, Snapshot
 from gossamer.service.access import App, Message, Policy, Receive, Scope, Send
 from gossamer.service.control import Control
 from gossamer.service.event_stream import EventStream
-from gossamer.service.overrides import Overrides
 
 LIVE: Final = frozenset({"/events", "/crawl", "/readyz", "/url/limit"})
 """Paths that are answered by the crawl process, not from the database or the last snapshot ..."""

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gossamer.config.load import Config, shape_of
+from gossamer.config.overrides import HOST_DROPPED, OVERRIDES_KEY, Limits, Overrides
 from gossamer.config.policies import canonicaliser_for, politeness_for
 from gossamer.crawl.run.session import Session
-from gossamer.crawl.visit.host_overrides import HOST_DROPPED
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules
@@ -25,7 +25,6 @@ from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.reports.ports import CrawlReader
 from gossamer.reports.records import DeadFilter, ExcludedUrl
 from gossamer.seed.lists import with_scheme
-from gossamer.service.overrides import FACT, Limits, Overrides
 from gossamer.store.table.bulk_changes import DROPPED, MOST
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
@@ -56,10 +55,11 @@ class Unavailable(Exception):
 
 
 class Control:
-    """Makes changes to one crawl. `config` is the configuration without the overrides."""
+    """Makes changes to one crawl."""
 
     def __init__(self, opened: Session, config: Config, overrides: Overrides, *, patience: float) -> None:
-        """`patience`: seconds to wait for a commit."""
+        """`config`: without the overrides. The `overrides` have those of the crawl for hosts. `patience`: seconds to
+        wait for a commit."""
         self._opened = opened
         self._base = config
         self._overrides = overrides
@@ -68,15 +68,12 @@ class Control:
         self._addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
         self._changing = asyncio.Lock()  # one change of rules or overrides at a time
         self.changes = 0  # number of changes of the configuration or the overrides
-        crawl = opened.crawl
-        crawl.controls.paused |= overrides.paused_hosts
-        crawl.controls.dropped |= overrides.dropped_hosts
-        crawl.engine.paused = overrides.paused
+        opened.crawl.engine.paused = overrides.paused
 
     @property
     def config(self) -> Config:
-        """The current configuration, with the overrides."""
-        return self._overrides.apply_to(self._base)
+        """The current configuration, with the limits that override it."""
+        return self._overrides.apply_limits(self._base)
 
     @property
     def overrides(self) -> Overrides:
@@ -221,8 +218,7 @@ class Control:
     async def pause_host(self, host: HostKey) -> None:
         async with self._changing:
             self._require_available()
-            self._opened.crawl.controls.pause(host)
-            self._overrides.paused_hosts.add(host)
+            self._overrides.hosts.pause(host)
             await self._save()
             self._opened.log.event("host.paused", host=host)
 
@@ -230,9 +226,7 @@ class Control:
         """Undo a pause or a drop. Returns the number of requeued URLs."""
         async with self._changing:
             self._require_available()
-            dropped = self._opened.crawl.controls.resume(host)
-            self._overrides.paused_hosts.discard(host)
-            self._overrides.dropped_hosts.discard(host)
+            dropped = self._overrides.hosts.resume(host)
             await self._save()
             self._opened.log.event("host.resumed", host=host)
             return await self._requeue_allowed((HOST_DROPPED,), host) if dropped else 0
@@ -241,9 +235,7 @@ class Control:
         """Exclude each URL of the host when it would be visited, until the host is resumed."""
         async with self._changing:
             self._require_available()
-            self._opened.crawl.controls.drop(host)
-            self._overrides.paused_hosts.discard(host)
-            self._overrides.dropped_hosts.add(host)
+            self._overrides.hosts.drop(host)
             await self._save()
             self._opened.log.event("host.dropped", host=host)
 
@@ -255,11 +247,7 @@ class Control:
         """Set the minimum gap after each response of the host; None: as configured."""
         async with self._changing:
             self._require_available()
-            delays = self._opened.crawl.controls.delays
-            self._overrides.delays.pop(host, None)
-            delays.pop(host, None)
-            if seconds is not None:
-                self._overrides.delays[host] = delays[host] = Seconds(seconds)
+            self._overrides.hosts.set_delay(host, None if seconds is None else Seconds(seconds))
             await self._save()
             self._opened.log.event("host.delayed", host=host, delay_s=seconds)
 
@@ -328,7 +316,7 @@ class Control:
     async def _save(self) -> None:
         self.changes += 1
         facts = self._opened.crawl.store.batch.facts
-        facts[FACT] = self._overrides.to_text()
+        facts[OVERRIDES_KEY] = self._overrides.to_text()
         facts["options"] = json.dumps(shape_of(self.config))  # so that `gossamer crawl` continues with the same limits
         await self._commit()
 

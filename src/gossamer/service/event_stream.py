@@ -122,19 +122,19 @@ class EventStream:
     # --- clients ---------------------------------------------------------------------------------
 
     @property
-    def is_full(self) -> bool:
-        return self._watchers >= MOST_WATCHERS
-
-    @property
     def watchers(self) -> int:
         return self._watchers
 
     @contextmanager
-    def _watch(self) -> Iterator[None]:
+    def admit(self) -> Iterator[bool]:
+        """Count a client while the block runs. False if there are too many; then it is not counted."""
+        if self._watchers >= MOST_WATCHERS:
+            yield False
+            return
         self._watchers += 1
         self._subscribe(True)
         try:
-            yield
+            yield True
         finally:
             self._watchers -= 1
 
@@ -155,18 +155,17 @@ class EventStream:
 
     async def updates(self, every: int = 4, last: str | None = None) -> AsyncIterator[Update]:
         """Every `every`-th snapshot with the outcomes since the previous one, until the crawl ends. The first update
-        has the outcomes since the position `last`, as far as they are kept."""
-        with self._watch():
-            sent = int(self.position(last).rpartition("-")[2])
-            while True:
-                if (latest := self.latest) is not None:
-                    outcomes = newest_within([outcome for number, outcome in self._recent if number > sent])
-                    sent = self._number
-                    yield Update(latest, outcomes, self.position())
-                for _ in range(every):
-                    if self._closed:
-                        return
-                    await self._updated.wait()
+        has the outcomes since the position `last`, as far as they are kept. For admitted clients."""
+        sent = int(self.position(last).rpartition("-")[2])
+        while True:
+            if (latest := self.latest) is not None:
+                outcomes = newest_within([outcome for number, outcome in self._recent if number > sent])
+                sent = self._number
+                yield Update(latest, outcomes, self.position())
+            for _ in range(every):
+                if self._closed:
+                    return
+                await self._updated.wait()
 
 
 def newest_within(outcomes: list[Outcome], room: int = MOST_TEXT) -> list[Outcome]:

@@ -19,12 +19,12 @@ import sys
 import traceback
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Final, NoReturn, TypeVar
 
 import uvloop
 
 from gossamer.clock import SteadyClock, clock_of
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.filter.domains import registrable_domain
 from gossamer.ipc import Link
 from gossamer.model.units import HostKey
@@ -49,17 +49,18 @@ _NOT_YET: Final[Mapping[str, str | None]] = {"error": "the crawl is being opened
 async def respond_until(opened: Awaitable[T], listening: socket.socket) -> T:
     """The result of `opened`. Until then, requests are answered: `/healthz` with 200, everything else with 503. The
     socket stays open."""
-    waiting: set[asyncio.StreamWriter] = set()
+    waiting: dict[asyncio.StreamWriter, None] = {}  # oldest first
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        waiting.add(writer)
+        waiting[writer] = None
+        if len(waiting) > _MOST:
+            next(iter(waiting)).transport.abort()
         try:
-            if len(waiting) <= _MOST:
-                await _answer(reader, writer)
+            await _answer(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # the client has disconnected, or sent no complete request
         finally:
-            waiting.discard(writer)
+            waiting.pop(writer, None)
             writer.close()
 
     server = await asyncio.start_server(answer, sock=listening.dup(), limit=_LONGEST_HEAD)
@@ -174,9 +175,9 @@ async def _serve(listening: socket.socket, end: socket.socket, app: App, depende
 
 
 def _set_dependencies(dependencies: Dependencies, view: CrawlView) -> None:
-    directory = Path(view.config.dir)
+    location = CrawlLocation.of(view.config)
     dependencies.crawl = view
-    dependencies.queries = ReadQueries(directory, clock_of(directory))
+    dependencies.queries = ReadQueries(location, clock_of(location.directory))
     dependencies.metrics = Metrics(lambda: view.latest)
 
 

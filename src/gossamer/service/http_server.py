@@ -11,7 +11,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gossamer.errors import CannotListen
-from gossamer.service.access import HEADERS, AccessControl
+from gossamer.service.access import HEADERS, LIVENESS, AccessControl, App, Receive, Refusal, Scope, Send, send_refusal
 
 _GRACE: Final = 3  # seconds for responses in progress when the service ends
 
@@ -38,6 +38,7 @@ def listen(host: str, port: int) -> socket.socket:
 def server_config(access: AccessControl) -> uvicorn.Config:
     class Connection(PatientConnection):
         silent: ClassVar[dict[PatientConnection, None]] = {}
+        spare: ClassVar[dict[PatientConnection, None]] = {}
 
     return uvicorn.Config(
         access,
@@ -70,24 +71,51 @@ class Server(uvicorn.Server):
         yield
 
 
+def liveness_only(app: App) -> App:
+    """The application of a spare connection."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] in LIVENESS:
+            await app(scope, receive, send)
+        else:
+            await send_refusal(send, Refusal(503, "too many connections", ((b"retry-after", b"1"),)))
+
+    return answer
+
+
 class PatientConnection(HttpToolsProtocol):
-    """A connection with a time limit for the head of a request. The number of connections is limited: when all are in
-    use, a new one replaces the one that has waited longest for a head."""
+    """A connection with time limits for the head of a request and for reading the response.
+
+    The number of connections is limited. When all are in use, a new one replaces the one that has waited longest for a
+    head. If every connection has sent one, the new one is a spare connection: it gets an answer to `/healthz` and
+    `/readyz`, and 503 to everything else. Of too many spare connections the oldest is closed.
+    """
 
     head_timeout = 10.0  # seconds
+    drain_timeout = 30.0  # seconds within which a client must read `least_read` bytes, or all that is left
+    least_read = 65_536
     most = 100  # connections
+    most_spare = 20
     silent: ClassVar[dict["PatientConnection", None]] = {}  # connections without a complete head, oldest first
+    spare: ClassVar[dict["PatientConnection", None]] = {}  # oldest first
     _timer: asyncio.TimerHandle | None = None
+    _drain_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self.most:
-            oldest = next(iter(self.silent), None)
-            if oldest is None:
-                transport.abort()
-                return
-            oldest._on_head()
-            oldest.transport.abort()
+        transport.set_write_buffer_limits(high=0)  # so that writing is paused whenever something is unread
+        if len(self.connections) - len(self.spare) > self.most:
+            oldest = next((each for each in self.silent if each not in self.spare), None)
+            if oldest is not None:
+                oldest._on_head()
+                oldest.transport.abort()
+            else:
+                self.spare[self] = None
+                self.app = liveness_only(self.app)
+                if len(self.spare) > self.most_spare:
+                    stuck = next(iter(self.spare))
+                    del self.spare[stuck]
+                    stuck.transport.abort()
         self._expect_head()
 
     def _expect_head(self) -> None:
@@ -110,6 +138,8 @@ class PatientConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._on_head()
         super().on_headers_complete()
+        if self in self.spare:
+            self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
         """Answer in JSON, as for all errors, if the request is not HTTP or its path is longer than 64 KB."""
@@ -120,6 +150,26 @@ class PatientConnection(HttpToolsProtocol):
         self.transport.write(b"\r\n".join(lines))
         self.transport.close()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._drain_timer is None:
+            self._watch_reader(self.transport.get_write_buffer_size())
+
+    def _watch_reader(self, unread: int) -> None:
+        self._drain_timer = self.loop.call_later(self.drain_timeout, self._check_reader, unread)
+
+    def _check_reader(self, unread: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left == 0:
+            self._drain_timer = None
+        elif unread - left < self.least_read:
+            self.transport.abort()
+        else:
+            self._watch_reader(left)
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._on_head()
+        self.spare.pop(self, None)
+        if self._drain_timer is not None:
+            self._drain_timer.cancel()
         super().connection_lost(exc)

@@ -6,11 +6,11 @@ Most of them run in the front process; in the crawl's own process only those abo
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 
 from gossamer.clock import Clock
 from gossamer.config.load import Config
+from gossamer.config.overrides import HostOverrides
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import CrawlLocation, open_archive, open_part
 from gossamer.model.units import HostKey, Instant
@@ -18,7 +18,8 @@ from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.render import story_object
 from gossamer.reports.ports import CrawlReader
 from gossamer.reports.queries import explain_url, host_object
-from gossamer.reports.records import DeadFilter, DeadLetter, HostFilter, Json, PageFilter, PageRow, Window
+from gossamer.reports.records import DeadFilter, HostFilter, Json, PageFilter, Window, dead_object, page_object
+from gossamer.reports.scores import Scores, scores_of
 
 T = TypeVar("T")
 AT_ONCE = 4
@@ -26,10 +27,10 @@ AT_ONCE = 4
 
 
 class ReadQueries:
-    """Queries about the crawl in one directory."""
+    """Queries about one crawl."""
 
-    def __init__(self, directory: Path, clock: Clock) -> None:
-        self._directory = directory
+    def __init__(self, location: CrawlLocation, clock: Clock) -> None:
+        self._location = location
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
         self._free: list[CrawlReader] = []  # to open one takes longer than most queries
@@ -49,7 +50,7 @@ class ReadQueries:
         try:
             reader = self._free.pop()
         except IndexError:  # another thread may have taken the last one
-            reader = open_part(self._directory)
+            reader = open_part(self._location)
         try:
             found = query(reader)
         except BaseException:
@@ -67,33 +68,54 @@ class ReadQueries:
     async def status(self) -> Json:
         return await self._run(lambda reader: reader.status.totals())
 
-    async def pages(self, wanted: PageFilter, after: int, contains: str | None, most: int) -> Window[PageRow]:
-        return await self._run(lambda reader: reader.pages.window(wanted, after=after, contains=contains, most=most))
+    async def pages(
+        self, config: Config, wanted: PageFilter, after: int, contains: str | None, most: int, *, parts: bool = False
+    ) -> Window[Json]:
+        def chosen(reader: CrawlReader) -> Window[Json]:
+            scores = self._scores(config, reader)
+            found = reader.pages.window(wanted, after=after, contains=contains, most=most)
+            parts_of = scores.parts if parts else None
+            return Window([page_object(row, scores.total, parts_of) for row in found.items], found.next)
 
-    async def dead(self, wanted: DeadFilter, after: int, most: int) -> Window[DeadLetter]:
-        return await self._run(lambda reader: reader.dead_letters.window(wanted, after=after, most=most))
+        return await self._run(chosen)
+
+    async def dead(self, config: Config, wanted: DeadFilter, after: int, most: int) -> Window[Json]:
+        def chosen(reader: CrawlReader) -> Window[Json]:
+            scores = self._scores(config, reader)
+            found = reader.dead_letters.window(wanted, after=after, most=most)
+            return Window([dead_object(letter, scores.total) for letter in found.items], found.next)
+
+        return await self._run(chosen)
+
+    def _scores(self, config: Config, reader: CrawlReader) -> Scores:
+        return scores_of(reader, self._policies(config), self._clock.now())
 
     async def explain(self, config: Config, url: str) -> Json:
         policies = self._policies(config)
 
         def explained(reader: CrawlReader) -> Json:
-            archive = open_archive(CrawlLocation(self._directory, config.blobs), reader)
+            archive = open_archive(self._location, reader)
             return story_object(explain_url([WorkerStore(reader)], archive, policies, url, running=True))
 
         return await self._run(explained)
 
-    async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
+    async def hosts(
+        self, config: Config, overrides: HostOverrides, sort: str, offset: int, most: int, contains: str
+    ) -> tuple[list[Json], int]:
         """At most `most` hosts from `offset` on, and how many there are."""
         policies, wanted = self._policies(config), HostFilter(contains=contains)
 
         def chosen(reader: CrawlReader) -> tuple[list[Json], int]:
             rows = reader.hosts.rows(wanted, sort, offset=offset, limit=most)
             now = Instant(self._clock.now())
-            return [host_object(row, policies, now) for row in rows], reader.hosts.count(wanted)
+            found = [host_object(row, policies, now, overrides.for_host(HostKey(row.host))) for row in rows]
+            return found, reader.hosts.count(wanted)
 
         return await self._run(chosen)
 
-    async def host(self, config: Config, host: HostKey) -> Json | None:
+    async def host(self, config: Config, overrides: HostOverrides, host: HostKey) -> Json | None:
         """Everything known about a host; None if it is not known."""
         rows = await self._run(lambda reader: reader.hosts.rows(HostFilter(host=host), "host"))
-        return host_object(rows[0], self._policies(config), Instant(self._clock.now())) if rows else None
+        if not rows:
+            return None
+        return host_object(rows[0], self._policies(config), Instant(self._clock.now()), overrides.for_host(host))

@@ -1,5 +1,6 @@
 """Routes for seeds, limits, hosts, pages and dead letters, and the dependencies of all routes."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Literal, Protocol
@@ -8,17 +9,18 @@ import msgspec
 from fastapi import FastAPI, Path, Query, Request, Response
 
 from gossamer.config.load import Config
+from gossamer.config.overrides import Limits, Overrides, limits_of
+from gossamer.filter.domains import has_known_suffix
 from gossamer.filter.scope import parse_domains, read_host
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey
 from gossamer.observe.snapshot import Snapshot
-from gossamer.reports.records import DeadFilter, PageFilter, dead_object, page_object
+from gossamer.reports.records import DeadFilter, PageFilter
 from gossamer.seed.lists import split_seed_string
 from gossamer.service.access import LINES
 from gossamer.service.control import Control, SeedResult
 from gossamer.service.event_stream import EventStream
 from gossamer.service.metrics import Metrics
-from gossamer.service.overrides import Limits, Overrides, limits_of
 from gossamer.service.queries import ReadQueries
 from gossamer.service.schemas import (
     MOST_URLS,
@@ -83,6 +85,9 @@ AT_ONCE = 2_000
 """Seeds per commit; the crawl runs between two commits."""
 _LONGEST_LINE = 65_536
 _STRING = msgspec.json.Decoder(str)
+_STRINGS = msgspec.json.Decoder(list[str])
+_BEGINS_LIST = re.compile(r'\s*\[\s*["\]]').match
+"""A JSON list within a string; `[::1]` is a host."""
 _MOST_REFUSALS = 1_000
 _STREAM_PATIENCE = 60.0
 """Seconds for one batch of a stream: a slow store slows a long stream down instead of ending it."""
@@ -132,17 +137,26 @@ def _add_seeds(app: FastAPI, dependencies: Dependencies) -> None:
 
 
 def _urls_of(body: Seeds) -> Sequence[str]:
-    given = [body.urls] if isinstance(body.urls, str) else body.urls
-    for at, text in enumerate(given):
+    given = body.urls
+    if isinstance(given, str) and _BEGINS_LIST(given):
+        given = _list_in(given)
+    for at, text in enumerate([given] if isinstance(given, str) else given):
         if any(character < " " or character == "\x7f" for character in text):
-            where = "urls" if isinstance(body.urls, str) else f"urls.{at}"
+            where = "urls" if isinstance(given, str) else f"urls.{at}"
             raise http_error(422, f"{where}: control characters are not allowed in a URL: {quote(text)}", where)
-    urls = split_seed_string(body.urls) if isinstance(body.urls, str) else body.urls
+    urls = split_seed_string(given, has_known_suffix) if isinstance(given, str) else given
     if not urls:
         raise http_error(422, f"urls: no URL in {quote(body.urls)}", "urls")
     if len(urls) > MOST_URLS:
         raise http_error(422, f"urls: {len(urls)} URLs, at most {MOST_URLS} per request; send them as {LINES}", "urls")
     return urls
+
+
+def _list_in(text: str) -> list[str]:
+    try:
+        return _STRINGS.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise http_error(422, f"urls: {quote(text)} is not a JSON list of strings: {error}"[:400], "urls") from None
 
 
 async def _add_stream(control: Control, request: Request) -> dict[str, Any]:
@@ -250,9 +264,9 @@ def _add_hosts(app: FastAPI, dependencies: Dependencies) -> None:
         q: Annotated[str, Query(max_length=_MOST_PATH, description="text that the host name contains")] = "",
     ) -> Any:
         crawl = dependencies.crawl
-        found, total = await dependencies.queries.hosts(crawl.config, sort, offset, most, q.lower())
-        for each in found:
-            each.update(_overrides_for(crawl.overrides, HostKey(str(each["host"]))))
+        found, total = await dependencies.queries.hosts(
+            crawl.config, crawl.overrides.hosts, sort, offset, most, q.lower()
+        )
         return _json({"hosts": found, "total": total, "next": offset + most if offset + most < total else None})
 
     @app.get("/hosts/{host}", summary="Details of a host", response_model=HostAnswer)
@@ -294,19 +308,11 @@ def _add_hosts(app: FastAPI, dependencies: Dependencies) -> None:
 
 
 async def _known_host(dependencies: Dependencies, host: HostKey) -> dict[str, Any]:
-    found = await dependencies.queries.host(dependencies.crawl.config, host)
+    crawl = dependencies.crawl
+    found = await dependencies.queries.host(crawl.config, crawl.overrides.hosts, host)
     if found is None:
         raise http_error(404, f"unknown host {host}", "host")
-    return {**found, **_overrides_for(dependencies.crawl.overrides, host)}
-
-
-def _overrides_for(overrides: Overrides, host: HostKey) -> dict[str, object]:
-    delay = overrides.delays.get(host)
-    return {
-        "paused": host in overrides.paused_hosts,
-        "dropped": host in overrides.dropped_hosts,
-        "ordered_delay": delay,
-    }
+    return found
 
 
 def _host(name: str) -> HostKey:
@@ -327,10 +333,12 @@ def _add_pages(app: FastAPI, dependencies: Dependencies) -> None:
         q: Annotated[str | None, Query(max_length=2_000, description="text that the URL contains")] = None,
         after: After = 0,
         most: Most = 100,
+        parts: Annotated[bool, Query(description="show the parts of each priority, as `priority_parts`")] = False,
     ) -> Any:
         wanted = PageFilter(state=None if state is None else UrlState[state.upper()], host=host)
-        found = await dependencies.queries.pages(wanted, after, q or None, most)
-        return _json({"pages": [page_object(row) for row in found.items], "next": found.next})
+        config = dependencies.crawl.config
+        found = await dependencies.queries.pages(config, wanted, after, q or None, most, parts=parts)
+        return _json({"pages": found.items, "next": found.next})
 
     @app.get("/explain", summary="Explain the state of a URL", response_model=dict[str, Any])
     async def explain(url: Annotated[str, Query(min_length=1, max_length=10_000)]) -> Any:
@@ -350,8 +358,9 @@ def _add_dead(app: FastAPI, dependencies: Dependencies) -> None:
         after: After = 0,
         most: Most = 100,
     ) -> Any:
-        found = await dependencies.queries.dead(DeadFilter(host=host, reason=reason), after, most)
-        return {"dead": [dead_object(letter) for letter in found.items], "next": found.next}
+        wanted = DeadFilter(host=host, reason=reason)
+        found = await dependencies.queries.dead(dependencies.crawl.config, wanted, after, most)
+        return {"dead": found.items, "next": found.next}
 
     @app.post(
         "/dead", summary="Requeue or drop dead letters", response_model=Done, openapi_extra=body_schema(DeadAction)

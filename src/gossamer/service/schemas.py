@@ -141,7 +141,7 @@ class Seeds(Body):
             Field(min_length=1, max_length=MOST_URLS),
         ]
         | Annotated[str, WithJsonSchema({"type": "string", "pattern": _SOME_URL})]
-    ) = Field(description="a list of URLs, or one string of URLs separated by commas")
+    ) = Field(description="a list of URLs, or one string: URLs separated by commas, or a JSON list of them")
 
 
 class NewLimits(Body):

@@ -7,15 +7,16 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import uvloop
 
 from gossamer.config.load import Config
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.sections import ServiceSection
-from gossamer.crawl.run.directory import holds_crawl
-from gossamer.crawl.run.opener import open_part
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_part
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.run.signals import Interrupts
 from gossamer.errors import UsageError
@@ -31,7 +32,6 @@ from gossamer.service.front_process import fork_front, stop_front
 from gossamer.service.history import LiveProbes
 from gossamer.service.http_server import listen
 from gossamer.service.metrics import Metrics
-from gossamer.service.overrides import FACT, Overrides, from_text
 from gossamer.service.queries import ReadQueries
 from gossamer.service.routes import Dependencies
 
@@ -81,9 +81,10 @@ async def _serve(
     on_ready: Callable[[str, Path], None],
     reread: Callable[[], Config],
 ) -> int:
-    overrides = read_overrides(Path(config.dir))
+    stored = read_overrides(CrawlLocation.of(config))
     stream = EventStream()
-    async with session(overrides.apply_to(config), seeds, add_seeds, stream, may_be_empty=True) as opened:
+    async with session(stored.apply_limits(config), seeds, add_seeds, stream, may_be_empty=True) as opened:
+        overrides = replace(stored, hosts=opened.crawl.hosts.overrides)  # which the crawl has read too, and obeys
         link = await Link.connect(end.dup())
         return await _run(opened, config, overrides, stream, app, dependencies, address, link, on_ready, reread)
 
@@ -109,7 +110,7 @@ async def _run(
     control = Control(opened, config, overrides, patience=COMMIT_PATIENCE)
     stream.open(crawl.engine.events, opened.watch.snapshot, lambda: crawl.store.commits, make_probes(opened, config))
     stream.update(opened.watch.snapshot())
-    queries = ReadQueries(crawl.directory.path, crawl.clock)
+    queries = ReadQueries(CrawlLocation.of(config), crawl.clock)
     loop = asyncio.get_running_loop()
     interrupts = Interrupts(crawl)
 
@@ -183,12 +184,12 @@ def make_probes(opened: Session, config: Config) -> LiveProbes:
     )
 
 
-def read_overrides(directory: Path) -> Overrides:
-    """The overrides stored with the crawl; none in a directory without a crawl."""
-    if not holds_crawl(directory):
+def read_overrides(location: CrawlLocation) -> Overrides:
+    """The overrides stored with the crawl; none where there is no crawl yet."""
+    if not crawl_exists(location):
         return Overrides()
-    with closing(open_part(directory)) as reader:
-        return from_text(reader.status.fact(FACT))
+    with closing(open_part(location)) as reader:
+        return Overrides.from_text(reader.status.fact(OVERRIDES_KEY))
 
 
 def policy_for(section: ServiceSection, token: str) -> Policy:

@@ -73,6 +73,10 @@ class Database(Protocol):
 class Tables(Protocol):
     """The tables of one crawl. Opens connections to them; all of them see what one has committed."""
 
+    def exist(self) -> bool:
+        """Whether the tables have been created. Raises StoreFailed."""
+        ...
+
     def open_writer(self) -> Database:
         """The connection of the writer. Creates the tables, or migrates them. Raises NotThisCrawl, StoreFailed."""
         ...

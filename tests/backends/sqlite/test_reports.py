@@ -14,7 +14,7 @@ from gossamer.errors import StoreFailed
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.orderings.ordering import Novelty
 from gossamer.model.batch import Batch, SeedRecord
-from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.facts import PriorityFacts, QueuePosition, UrlFacts
 from gossamer.model.loads import HostRequest, LoadRequest
 from gossamer.model.outcome import Response
 from gossamer.model.settlement import Capture, Settlement
@@ -126,12 +126,16 @@ def db(database: Path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
+def half(facts: PriorityFacts) -> float:
+    return 0.5
+
+
 def pages_of(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
-    return map(page_object, list_pages([WorkerStore(SqliteCrawlReader(db))], wanted))
+    return (page_object(row, half) for row in list_pages([WorkerStore(SqliteCrawlReader(db))], wanted))
 
 
 def dead_of(db: sqlite3.Connection, wanted: DeadFilter) -> Iterator[Json]:
-    return map(dead_object, list_dead([WorkerStore(SqliteCrawlReader(db))], wanted))
+    return (dead_object(letter, half) for letter in list_dead([WorkerStore(SqliteCrawlReader(db))], wanted))
 
 
 def by_url(found: Iterator[Json]) -> dict[object, Json]:

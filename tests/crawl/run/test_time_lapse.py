@@ -20,7 +20,7 @@ DAY = 86_400.0
 def clock_in(path: Path, config: Config) -> Clock:
     directory = CrawlDirectory(path)
     try:
-        return clock_for(directory, config)
+        return clock_for(directory, config, is_new=not directory.database.exists())
     finally:
         directory.close()
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth
+from gossamer.crawl.visit.host_context import PAUSED_LOOK, HostContext, HostContexts, HostHealth
 from gossamer.frontier.breaker import BreakerPolicy, HostFailures, Silence
 from gossamer.model.batch import Committed, RobotsRecord
 from gossamer.model.facts import DomainFacts
@@ -315,3 +315,13 @@ def test_whether_no_host_has_answered(troubles: list[Silence | None], none_answe
 def test_a_long_rest_is_explained_by_trouble_or_by_missing_rules() -> None:
     assert HostContext(trouble=TROUBLE).rest_reason == "conn_refused, 3 in a row"
     assert HostContext().rest_reason == "rules out of reach"
+
+
+def test_a_host_counts_as_held_back_while_it_has_its_turns() -> None:
+    contexts = HostContexts("gossamer")
+    contexts.host_loaded(record(A), [])
+    contexts.host_loaded(record(B), [])
+    contexts[A].held_at, contexts[B].held_at = NOW, later(PAUSED_LOOK)
+
+    assert contexts.count_held(later(PAUSED_LOOK)) == 2
+    assert contexts.count_held(later(2 * PAUSED_LOOK)) == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.crawl.visit.request import LOOK_AGAIN, ROBOTS_TIMEOUT, Route, port_of
+from gossamer.extract.content_types import Kinds
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import ResolveLater
@@ -219,10 +220,7 @@ def test_a_request_carries_what_was_asked_for(rig: Rig) -> None:
     options = HostOptions(headers=(("X-Team", "search"),))
     rig.ask_with(A, options)
     rig.fetcher.on("http://a.test/0", response())
-
-    def wants(status: int, headers: object) -> bool:
-        return True
-
+    wants = Kinds(["html"])
     visit = rig.wait_for_visit()
     run_travelling(send(rig, visit, wants=wants, body_bytes=99, headers=(("If-None-Match", '"1"'),)))
 
@@ -609,8 +607,6 @@ def test_the_wait_that_a_refusal_asks_for_is_its_retry_after(rig: Rig) -> None:
     "outcome",
     [
         response(503),
-        response(200, headers={"Retry-After": "60"}),
-        response(301, headers={"Retry-After": "60"}),
         response(503, headers={"Retry-After": "soon"}),
         failed(Failure.READ_TIMEOUT),
     ],

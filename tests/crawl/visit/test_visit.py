@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.config.overrides import HOST_DROPPED
 from gossamer.crawl.visit.disposition import MAX_RATE_LIMITED
-from gossamer.crawl.visit.host_overrides import HOST_DROPPED
 from gossamer.fetch.robots import MAX_REDIRECTS
 from gossamer.model.outcome import Failure, Truncation
 from gossamer.model.units import HostKey, Seconds
@@ -129,7 +129,7 @@ def test_a_domain_gets_no_more_page_requests_than_its_cap(tmp_path: Path) -> Non
 
 
 def test_urls_of_a_dropped_host_are_excluded_without_a_request(tmp_path: Path) -> None:
-    crawl = crawled(tmp_path, {}, lambda crawl: crawl.crawl.controls.drop(HostKey("a.test")))
+    crawl = crawled(tmp_path, {}, lambda crawl: crawl.crawl.hosts.overrides.drop(HostKey("a.test")))
 
     assert crawl.fetcher.urls == []
     assert crawl.committed == [(HOME, "excluded", HOST_DROPPED)]
@@ -137,9 +137,9 @@ def test_urls_of_a_dropped_host_are_excluded_without_a_request(tmp_path: Path) -
 
 def test_a_paused_host_is_not_contacted_until_it_is_resumed(tmp_path: Path) -> None:
     def pause_for_a_minute(crawl: ScriptedCrawl) -> None:
-        controls = crawl.crawl.controls
-        controls.pause(HostKey("a.test"))
-        asyncio.get_running_loop().call_later(60.0, controls.resume, HostKey("a.test"))
+        overrides = crawl.crawl.hosts.overrides
+        overrides.pause(HostKey("a.test"))
+        asyncio.get_running_loop().call_later(60.0, overrides.resume, HostKey("a.test"))
 
     crawl = crawled(tmp_path, {HOME: html()}, pause_for_a_minute)
 

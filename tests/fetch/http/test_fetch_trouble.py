@@ -75,14 +75,6 @@ def test_a_length_that_is_none_is_refused(length: bytes) -> None:
     assert failure_in(b"HTTP/1.1 200 OK\r\nContent-Length: " + length + b"\r\n\r\nhello") is Failure.BAD_HEADER
 
 
-def test_endless_informational_answers_are_refused() -> None:
-    assert failure_in(b"HTTP/1.1 102 Processing\r\n\r\n" * 10_000) is Failure.HEADER_TOO_LARGE
-
-
-def test_a_switch_of_protocols_nobody_asked_for_is_refused() -> None:
-    assert failure_in(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + PAGE) is Failure.PROTOCOL_ERROR
-
-
 def test_a_body_that_ends_before_it_began_is_kept_as_truncated() -> None:
     response = cut_response(HEAD + b"Content-Length: 10\r\n\r\n")
 

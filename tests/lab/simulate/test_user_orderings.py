@@ -1,10 +1,7 @@
 """Orderings of users: the example of the documents, installed as a package of its own, and packages that are broken."""
 
-import importlib
 import json
 import re
-import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,46 +15,21 @@ from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank
 from gossamer.lab.simulate.policies import CrawlFacts, policy_of
 from gossamer.lab.simulate.replay import POINTS, crawl_order, seed_pages
 from gossamer.lab.simweb.config import preset
+from tests.plugin_folder import PluginFolder, documented_plugin, plugin_folder
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "EXTENDING.md"
 WEB = ["--web", "simweb", "--hosts", "12", "--pages", "400"]
 
 
-class Site:
-    """A folder on the path, as packages are installed into one."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.modules: list[str] = []
-
-    def install(self, module: str, code: str, entries: dict[str, str]) -> None:
-        """A module, and what pip writes beside it from the entry points of its pyproject.toml."""
-        self.modules.append(module)
-        (self._folder / f"{module}.py").write_text(code, encoding="utf-8")
-        info = self._folder / f"{module}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n", encoding="utf-8")
-        lines = [f"[{ORDERINGS_GROUP}]", *(f"{name} = {value}" for name, value in entries.items())]
-        (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        importlib.invalidate_caches()
-
-
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    monkeypatch.syspath_prepend(tmp_path)
-    made = Site(tmp_path)
-    yield made
-    for module in made.modules:
-        sys.modules.pop(module, None)
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PluginFolder]:
+    with plugin_folder(tmp_path, monkeypatch) as made:
+        yield made
 
 
 def example() -> tuple[str, dict[str, str]]:
-    """The code of the page, and its entry points."""
-    text = PAGE.read_text(encoding="utf-8").partition("## An ordering")[2].partition("## A recrawl policy")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    (project,) = re.findall(r"```\n(\[project\.entry-points.*?)```", text, flags=re.DOTALL)
-    assert (code + project).count("\n") <= 20
-    return code, tomllib.loads(project)["project"]["entry-points"][ORDERINGS_GROUP]
+    code, entries = documented_plugin("An ordering", ORDERINGS_GROUP)
+    assert code.count("\n") <= 18
+    return code, entries
 
 
 def shortest_first(graph: LinkGraph, seeds: list[int], rest: int = 0) -> list[int]:
@@ -79,10 +51,10 @@ def shortest_first(graph: LinkGraph, seeds: list[int], rest: int = 0) -> list[in
 
 
 def test_the_example_of_the_documents_orders_a_crawl_as_its_formula_says(
-    site: Site, capsys: pytest.CaptureFixture[str]
+    site: PluginFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, entries = example()
-    site.install("short_first", code, entries)
+    site.install("short_first", code, ORDERINGS_GROUP, entries)
     graph = graph_of_web(preset("demo", hosts=12, pages=400, max_host_pages=0))
     seeds = seed_pages(graph, 10, 1)
 
@@ -118,11 +90,11 @@ made = Ordering()
 
 
 def test_a_broken_ordering_is_told_by_name_when_it_is_asked_for_and_the_others_work(
-    site: Site, capsys: pytest.CaptureFixture[str]
+    site: PluginFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, entries = example()
-    site.install("short_first", code, entries)
-    site.install("broken", BROKEN_CODE, {name: value for name, (value, _) in BROKEN.items()})
+    site.install("short_first", code, ORDERINGS_GROUP, entries)
+    site.install("broken", BROKEN_CODE, ORDERINGS_GROUP, {name: value for name, (value, _) in BROKEN.items()})
 
     found = orderings()
 
@@ -136,10 +108,11 @@ def test_a_broken_ordering_is_told_by_name_when_it_is_asked_for_and_the_others_w
     assert main(["simulate", *WEB, "--order", "bfs", "--sets", "1"]) == 0
 
 
-def test_the_names_of_our_own_orderings_cannot_be_taken(site: Site) -> None:
+def test_the_names_of_our_own_orderings_cannot_be_taken(site: PluginFolder) -> None:
     site.install(
         "pirate",
         "from gossamer.frontier.orderings import Ordering\nclass Pirate(Ordering):\n    name = 'mercator'\n",
+        ORDERINGS_GROUP,
         {"mercator": "pirate:Pirate"},
     )
 
@@ -153,9 +126,10 @@ def test_without_packages_of_users_there_are_our_own_orderings() -> None:
 
 
 def test_an_order_that_nobody_has_is_told_with_those_that_there_are(
-    site: Site, capsys: pytest.CaptureFixture[str]
+    site: PluginFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    site.install("short_first", *example())
+    code, entries = example()
+    site.install("short_first", code, ORDERINGS_GROUP, entries)
 
     assert main(["simulate", *WEB, "--order", "long-first"]) == 2
 

@@ -8,7 +8,7 @@ import pytest
 from gossamer.backends.sqlite import explain_reader as story_module
 from gossamer.backends.sqlite.database import named_queries, open_for_reading, open_for_writing
 from gossamer.backends.sqlite.explain_reader import SqliteUrlReader
-from gossamer.crawl.visit.host_overrides import ORDERS
+from gossamer.config.overrides import OVERRIDES_KEY
 from gossamer.errors import StoreFailed
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.scope import parse_scope
@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
     db = open_for_writing(tmp_path / "crawl.db")
     db.execute("INSERT INTO facts VALUES ('fingerprint_key', '99')")
     db.execute("INSERT INTO facts VALUES ('order', 'balance')")
-    db.execute("INSERT INTO facts VALUES (?, 'what was ordered')", (ORDERS,))
+    db.execute("INSERT INTO facts VALUES (?, 'what was ordered')", (OVERRIDES_KEY,))
     db.execute("INSERT INTO suffixes VALUES (3, 'test', 40)")
     db.execute(
         "INSERT INTO domains (id, domain, partition, accesses, links, links_from_others, suffix_id)"

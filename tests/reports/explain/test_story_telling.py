@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from gossamer.config.overrides import HostOverride
 from gossamer.filter.host_table import UrlPattern
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.frontier.politeness import GapReason
-from gossamer.model.facts import HostOverride, UrlFacts
+from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
@@ -199,10 +200,10 @@ def page_status(facts: Facts, order: str) -> Priority:
     ("order", "parts"),
     [
         ("bfs", {"score": 2.0}),
-        ("dfs", {"url": 9.0, "domain": 0.0, "suffix": 0.0}),
-        ("novelty", {"url": 3.0, "domain": 9.3 + 0.2, "suffix": 0.0}),
-        ("balance", {"url": 0.0, "domain": 13 * 4 - 47 * 7, "suffix": -29.0 * 11}),
-        ("importance", {"url": 0.25, "domain": 0.125, "suffix": 0.0}),
+        ("dfs", {"entry": 9.0}),
+        ("novelty", {"novelty": 9.3, "references": 3.0, "domain_references": 0.2}),
+        ("balance", {"domain_visits": -47 * 7, "domain_links_from_others": 13 * 4, "suffix_visits": -29.0 * 11}),
+        ("importance", {"credit": 0.25, "domain_visits": 0.125}),
     ],
 )
 def test_the_priority_is_the_sum_of_the_parts_that_the_formula_names(order: str, parts: dict[str, float]) -> None:
@@ -226,7 +227,7 @@ def test_a_url_never_seen_has_the_parts_of_its_domain_and_suffix() -> None:
     newcomer = replace(NEVER_SEEN, domain=DomainFact(Domain("new.test"), suffix_visits=2))
 
     assert page_status(NEVER_SEEN, "dfs").priority == 10
-    assert page_status(NEVER_SEEN, "balance").parts["suffix"] == -29.0 * 11
+    assert page_status(NEVER_SEEN, "balance").parts["suffix_visits"] == -29.0 * 11
     assert page_status(newcomer, "balance").priority == -29.0 * 2
     assert page_status(newcomer, "novelty").priority == 10 + 1
     assert page_status(newcomer, "importance").priority == 0.15 + 1
@@ -237,7 +238,7 @@ def test_a_score_that_has_changed_since_is_told_beside_the_one_on_record() -> No
 
     standing = page_status(replace(FACTS, url=queued, order="novelty"), "novelty")
 
-    assert (standing.queued_with, standing.parts["url"]) == (1.0, 3.0)
+    assert (standing.queued_with, standing.parts["references"]) == (1.0, 3.0)
     assert standing.name == "due"
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from gossamer.config.overrides import HostOverride
 from gossamer.frontier.orderings import ORDERINGS
-from gossamer.model.facts import HostOverride
 from gossamer.model.formats import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
@@ -113,7 +113,7 @@ def test_a_priority_by_score_is_told_as_a_sum() -> None:
 
     assert part_of(replace(FACTS, url=queued, order="novelty"), "priority", "novelty") == [
         "12.5000 by novelty: in order of score, depth 2",
-        "the sum of url 3.0000, domain 9.5000, suffix 0.0000",
+        "the sum of novelty 9.3000, references 3.0000, domain_references 0.2000",
         "3 pages link to it, 1 of other domains; credit 0.2500; 0 visits, 0 with a change",
     ]
 

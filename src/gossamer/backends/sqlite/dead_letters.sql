@@ -7,16 +7,20 @@ ORDER BY id LIMIT :most
 
 -- The ids of a window go where /*ids*/ stands.
 -- name: letters
-SELECT u.id, u.url, h.host, u.reason, u.tries, u.depth, u.priority, u.found_at,
+SELECT u.id, u.url, h.host, u.reason, u.tries, u.depth, u.found_at,
        (SELECT f.at     FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
        (SELECT f.status FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
        (SELECT f.detail FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
-       coalesce(p.url, b.page)
+       coalesce(p.url, b.page),
+       u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes, u.modified,
+       m.accesses, m.links, m.links_from_others, coalesce(x.visits, 0)
 FROM (
     /*ids*/
 ) wanted
 CROSS JOIN urls u ON u.id = wanted.id
 CROSS JOIN hosts h ON h.id = u.host_id
+CROSS JOIN domains m ON m.id = u.domain_id
+LEFT JOIN suffixes x ON x.id = m.suffix_id
 LEFT JOIN urls p ON p.id = u.found_on
 LEFT JOIN brought b ON b.url_id = u.id
 ORDER BY u.id

@@ -7,10 +7,13 @@ committed between two statements may show.
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from gossamer.backends.sqlite.database import host_row, last_url, named_queries, our_errors
+from gossamer.model.facts import DomainFacts, PriorityFacts, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.reports.records import DeadFilter, DeadLetter, PageFilter, PageRow, Progress, Window
+from gossamer.store.row_formats import FACTS
 
 WINDOW = 2_000
 """Ids that a stream covers with one statement."""
@@ -53,7 +56,19 @@ def _read(db: sqlite3.Connection, ids: str, values: dict[str, object]) -> list[P
     sql = named_queries("pages.sql")
     with our_errors(db):
         rows = db.execute(sql["pages"].replace("/*ids*/", sql[ids]), values).fetchall()
-    return [PageRow._make((*row[:3], UrlState(row[3]), *row[4:])) for row in rows]
+    return [PageRow._make((*row[:3], UrlState(row[3]), row[4], *_with_facts(row[5:]))) for row in rows]
+
+
+_PRIORITY_FACTS = FACTS + 4  # columns: the facts of a URL, three of its domain, the visits of its suffix
+
+
+def _with_facts(row: tuple[Any, ...]) -> Iterator[Any]:
+    """The facts in the last columns of a row, then its other columns."""
+    facts = row[-_PRIORITY_FACTS:]
+    yield PriorityFacts(
+        UrlFacts._make((*facts[: FACTS - 1], None)), facts[FACTS - 1], DomainFacts(*facts[FACTS:-1]), facts[-1]
+    )
+    yield from row[:-_PRIORITY_FACTS]
 
 
 _WINDOW = 500
@@ -93,7 +108,8 @@ def _window(db: sqlite3.Connection, wanted: DeadFilter, after: int, most: int) -
     sql = named_queries("dead_letters.sql")
     statement = sql["letters"].replace("/*ids*/", sql["ids"])
     with our_errors(db):
-        return [DeadLetter._make(row) for row in db.execute(statement, _values(db, wanted, after, most)).fetchall()]
+        rows = db.execute(statement, _values(db, wanted, after, most)).fetchall()
+    return [DeadLetter._make((*row[:6], *_with_facts(row[6:]))) for row in rows]
 
 
 def _values(db: sqlite3.Connection, wanted: DeadFilter, after: int, most: int) -> dict[str, object]:

@@ -12,7 +12,13 @@ from gossamer.dedup.exact import ContentSeen, Known, Unknown, payload_digest
 from gossamer.dedup.near import Near, NearDuplicates, NearMode
 from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
 from gossamer.extract.content_types import UNWANTED_TYPE, is_html
-from gossamer.extract.crawl_page import PageContent, canonical_in_header, extract_page, is_large
+from gossamer.extract.crawl_page import (
+    PageContent,
+    add_refresh_header,
+    canonical_in_header,
+    extract_page,
+    is_large,
+)
 from gossamer.extract.large_pages import LargePages
 from gossamer.extract.mime import RESOURCE_HEADER
 from gossamer.extract.page_meta import OUR_NAME
@@ -120,7 +126,7 @@ class DocumentProcessor:
             return None
         response = decoded.document.response
         headers = response.headers
-        return extract_page(
+        page = extract_page(
             decoded.payload.body,
             headers.get("content-type"),
             response.url,
@@ -129,6 +135,9 @@ class DocumentProcessor:
             agent=self._agent,
             sign=self.near is not None,
         )
+        if "refresh" in headers:
+            add_refresh_header(page, headers["refresh"], response.url)
+        return page
 
     async def extract_in_process(self, decoded: DecodedDocument) -> tuple[DecodedDocument, PageContent | None]:
         """The same in another process, for documents that could block the event loop. One that takes too long gets the
@@ -149,15 +158,19 @@ class DocumentProcessor:
         if page is None:
             document = decoded.document
             decoded = decoded._replace(document=document._replace(remark=document.remark or TOO_LONG_TO_READ))
+        elif "refresh" in headers:
+            add_refresh_header(page, headers["refresh"], response.url)
         return decoded, page
 
     @staticmethod
     def _is_page(decoded: DecodedDocument) -> bool:
-        """HTML with a wrong Content-Encoding is parsed as it was received; with an unknown coding it is not parsed."""
+        """HTML with a wrong Content-Encoding is parsed as it was received; with an unknown coding it is not parsed. An
+        empty body is a page if a `Refresh` header leads on from it."""
         body = decoded.payload.body
         if decoded.payload.unknown_coding:
             return False
-        return bool(body) and is_html(decoded.document.response.headers.get("content-type"), body[:1024])
+        headers = decoded.document.response.headers
+        return is_html(headers.get("content-type"), body[:1024]) if body else "refresh" in headers
 
     def _is_wanted(self, decoded: DecodedDocument) -> bool:
         """Whether the content type is wanted, by the first bytes. The header was checked when it arrived."""
@@ -181,12 +194,22 @@ class DocumentProcessor:
         return ProcessedDocument(kept, [], None, Counter(), before)
 
     def as_duplicate(self, decoded: DecodedDocument, owner: int) -> ProcessedDocument:
-        """The document is stored under another URL: it is neither archived nor parsed."""
+        """The document is stored under another URL: it is neither archived nor parsed. Only a `Refresh` header is
+        followed."""
         self._contents.learn(decoded.digest, owner)
         capture = Capture(decoded.document.response, _wire_digest(decoded)) if self._settings.revisits else None
         reason = self._soft_404(decoded, None, owner)
         settlement = self._settlement_of(decoded, UrlState.DUPLICATE, capture, None, owner, reason)
-        return ProcessedDocument(settlement, [], None, Counter(), decoded.document.visit.task.previous)
+        excluded: Counter[str] = Counter()
+        candidates: list[Candidate] = []
+        links: PageLinks | None = None
+        visit, response = decoded.document.visit, decoded.document.response
+        if "refresh" in response.headers:  # the body may be the same where the header is not
+            page = extract_page(b"", None, response.url, robots_tag=response.headers.get("x-robots-tag"))
+            add_refresh_header(page, response.headers["refresh"], response.url)
+            if not page.nofollow:
+                candidates, links = self._admission.admit_links(visit, page, excluded, None)
+        return ProcessedDocument(settlement, candidates, links, excluded, visit.task.previous)
 
     def _soft_404(self, decoded: DecodedDocument, title: str | None, same_as: int | None) -> str | None:
         visit, size = decoded.document.visit, len(decoded.payload.body)

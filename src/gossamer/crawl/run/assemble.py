@@ -39,10 +39,9 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import archive_folder
+from gossamer.crawl.run.opener import CrawlTables, archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp
 from gossamer.crawl.run.store import (
-    CrawlTables,
     Opening,
     captures_for,
     commit_seeds,
@@ -56,7 +55,6 @@ from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition
 from gossamer.crawl.visit.host_context import HostContexts, HostHealth, only_silent_hosts_left
-from gossamer.crawl.visit.host_overrides import HostControls
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
 from gossamer.crawl.visit.settle import Settler
@@ -163,7 +161,7 @@ class Crawl:
     admission: Admission
     hosts: HostSettingsTable
     scope_seeds: set[HostKey]  # hosts of all seeds
-    controls: HostControls
+    host_contexts: HostContexts
     reads: ReaderThread
     bodies: BodyMemory
     reports: CrawlReader  # for the reader thread
@@ -218,10 +216,10 @@ def assemble(
     configuration. Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
     check_config(config)
-    controls = HostControls()
-    hosts = host_settings_for(config, os.environ, controls.delays)
+    hosts = host_settings_for(config, os.environ)
     directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
+        tables, journal = store_for(config, directory)
         opening = Opening(
             config,
             list(seeds),
@@ -230,22 +228,21 @@ def assemble(
             part,
             secrets.randbits(63) if fingerprint_key is None else fingerprint_key,
             directory,
-            *store_for(config, directory),
-            clock or clock_for(directory, config),
+            tables,
+            journal,
+            clock or clock_for(directory, config, is_new=not tables.exist()),
         )
-        return _assemble(opening, hosts, controls, fetcher)
+        return _assemble(opening, hosts, fetcher)
     except BaseException:
         directory.close()
         raise
 
 
-def _assemble(
-    opening: Opening, hosts: HostSettingsTable, controls: HostControls, fetcher: SchemeFetcher | None
-) -> Crawl:
+def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher | None) -> Crawl:
     config, directory, clock = opening.config, opening.directory, opening.clock
     politeness = politeness_for(config)
     db = open_database(opening)
-    known = read_metadata(opening, db, hosts, controls, politeness)
+    known = read_metadata(opening, db, hosts, politeness)
     planner = recrawl_planner_for(config, known.price, clock.now())
     captures, capture = captures_for(config, directory, known.warc_lengths, clock)
     ordering = ordering_for(config)
@@ -332,7 +329,7 @@ def _assemble(
         health,
         network.requester,
         robots_fetcher,
-        rules=VisitRules(_visit_limits_for(config), admission, hosts, controls, feedback.trap_accounts),
+        rules=VisitRules(_visit_limits_for(config), admission, hosts, feedback.trap_accounts),
         outcomes=VisitOutcomes(Disposition(retries_for(config), chance, soft_404), planner, settler, documents.put),
         redirects_to=queries.redirects_to,
     )
@@ -363,7 +360,7 @@ def _assemble(
         admission=admission,
         hosts=hosts,
         scope_seeds=scope_seeds,
-        controls=controls,
+        host_contexts=host_contexts,
         reads=queries.thread,
         bodies=network.bodies,
         reports=opening.tables.open_crawl_reader(),

@@ -83,10 +83,6 @@ class CrawlDirectory:
                 f"{self.path} holds no crawl but other files ({', '.join(others[:3])}); choose another --dir"
             )
 
-    @property
-    def is_new(self) -> bool:
-        return not self.database.exists()
-
     def close(self) -> None:
         os.close(self._lock)
 

@@ -1,36 +1,83 @@
-"""Opens the store and the archive of an existing crawl for readers (`store` does so for a running crawl). Besides
-`store`, the only module that imports backends.
+"""The stores that a crawl can be kept in, and how the store and the archive of an existing crawl are opened for
+reading and for changes (`store` opens those of a crawl that is about to run). Besides `store`, the only module that
+imports backends.
 
-Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory or those of its workers. An archive
-is `file:DIR`, a folder of WARC files, by default the one in the crawl directory. Light: a command that only reads loads
-no fetcher.
+Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory or those of its workers, or another
+of `STORES`. An archive is `file:DIR`, a folder of WARC files, by default the one in the crawl directory. Light: a
+command that only reads loads no fetcher.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from gossamer.backends.sqlite.crawl_reader import open_editor, open_reader
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, CrawlDirectory, existing_parts
+from gossamer.backends.contact_journal import ContactLog
+from gossamer.backends.memory import MemoryContactJournal, MemoryTables
+from gossamer.backends.sqlite.tables import SqliteTables
+from gossamer.config.load import Config
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, CrawlDirectory, existing_parts, holds_crawl
 from gossamer.errors import ConfigError, DirectoryError, OldSchema
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
+from gossamer.store.ports import ContactJournal, Tables
 
-MEMORY = "memory:"
-"""The store of a crawl that keeps everything in memory, for tests. It ends with its process."""
-_SMALL_CACHE_KIB = 4_096
+
+class CrawlTables(Tables, Protocol):
+    """The tables of a crawl, for the store and for reports."""
+
+    def open_crawl_reader(self, *, small: bool = False) -> CrawlReader:
+        """A connection for reports; a `small` one uses little memory. Raises NotThisCrawl, OldSchema, StoreFailed."""
+        ...
+
+    def open_crawl_editor(self) -> CrawlEditor:
+        """A connection for changes, to tables that no other process uses. Migrates them. Raises NotThisCrawl,
+        StoreFailed."""
+        ...
+
+
+class StoreKind(NamedTuple):
+    """What the stores with URLs of one scheme have in common."""
+
+    form: str  # of the URLs, for messages
+    open_tables: Callable[[str, Path], CrawlTables]
+    """The tables of one worker, by the URL of the store and the directory of the worker."""
+    open_journal: Callable[[CrawlDirectory], ContactJournal]
+    """The contact journal that goes with them."""
+    in_directory: bool = False  # the tables are in the crawl's directory, which is what the URL names
+    one_process: bool = False  # the store ends with the process that has made it
+
+
+STORES: dict[str, StoreKind] = {
+    "sqlite": StoreKind(
+        "sqlite:DIR",
+        lambda url, directory: SqliteTables(directory / DATABASE),
+        lambda directory: ContactLog(directory.contacts),
+        in_directory=True,
+    ),
+    "memory": StoreKind(
+        "memory:", lambda url, directory: MemoryTables(), lambda directory: MemoryContactJournal(), one_process=True
+    ),
+}
+"""The scheme of a store's URL -> what is kept there. The first is that of a crawl whose directory alone is given."""
 
 
 # --- URLs ------------------------------------------------------------------------------------------------
 
 
 class CrawlLocation(NamedTuple):
-    """Where a crawl is. Without `blobs` its archive is where it was when the crawl last started."""
+    """Where a crawl is. Without `blobs` its archive is where it was when the crawl last started; without `store` its
+    tables are in the directory."""
 
     directory: Path
     blobs: str | None = None
+    store: str | None = None
+
+    @classmethod
+    def of(cls, config: Config) -> "CrawlLocation":
+        """The crawl that a configuration names."""
+        return cls(Path(config.dir), config.blobs, config.store)
 
 
 def resolve_urls(options: Mapping[str, object]) -> dict[str, object]:
@@ -38,27 +85,58 @@ def resolve_urls(options: Mapping[str, object]) -> dict[str, object]:
     Raises ConfigError naming the value that cannot be used."""
     found = dict(options)
     store = found.get("store")
-    if store is not None and store != MEMORY:
-        directory = _path_in(store, "store", "sqlite")
+    if store is not None and store_kind(str(store)).in_directory:
+        directory = str(store).partition(":")[2]
         if Path(str(found.setdefault("dir", directory))) != Path(directory):
             raise ConfigError("store", f"{store} is not in the directory {found['dir']}; give one of them")
     elif store is None and found.get("dir") is not None:
-        found["store"] = f"sqlite:{found['dir']}"
+        found["store"] = f"{next(iter(STORES))}:{found['dir']}"
     if (blobs := found.get("blobs")) is not None:
-        found["blobs"] = f"file:{Path(_path_in(blobs, 'blobs', 'file')).absolute()}"
+        found["blobs"] = f"file:{Path(_folder_in(blobs)).absolute()}"
     return found
+
+
+def store_kind(url: str | None) -> StoreKind:
+    """The kind of the store with this URL; None: in the directory. Raises ConfigError for a URL that names none."""
+    if url is None:
+        return next(iter(STORES.values()))
+    scheme, colon, rest = url.partition(":")
+    kind = STORES.get(scheme)
+    if kind is None or not colon or (kind.in_directory and not rest):
+        forms = " or ".join(kind.form for kind in STORES.values())
+        raise ConfigError("store", f"{url!r} is not a URL of the form {forms}")
+    return kind
+
+
+def crawl_exists(location: CrawlLocation) -> bool:
+    """Whether there is a crawl to be opened, by one worker or by several."""
+    kind = store_kind(location.store)
+    if kind.in_directory:
+        return holds_crawl(location.directory)
+    return not kind.one_process and _tables_of(location, location.directory).exist()
 
 
 def archive_folder(blobs: str | None) -> Path | None:
     """The folder of an archive; None without a URL. Raises ConfigError."""
-    return None if blobs is None else Path(_path_in(blobs, "blobs", "file"))
+    return None if blobs is None else Path(_folder_in(blobs))
 
 
-def _path_in(url: object, key: str, scheme: str) -> str:
-    found, colon, path = str(url).partition(":")
-    if not colon or found != scheme or not path:
-        raise ConfigError(key, f"{str(url)!r} is not a URL of the form {scheme}:DIR")
+def _folder_in(blobs: object) -> str:
+    scheme, _, path = str(blobs).partition(":")
+    if scheme != "file" or not path:
+        raise ConfigError("blobs", f"{str(blobs)!r} is not a URL of the form file:DIR")
     return path
+
+
+def _tables_of(location: CrawlLocation, part: Path) -> CrawlTables:
+    return store_kind(location.store).open_tables(location.store or "", part)
+
+
+def _parts_of(location: CrawlLocation) -> list[Path]:
+    """The directories of all workers. Raises NotThisCrawl where the tables of one are missing."""
+    if store_kind(location.store).in_directory:
+        return existing_parts(location.directory)
+    return [location.directory]
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -104,11 +182,12 @@ class OpenCrawl:
 def open_crawl(location: CrawlLocation) -> Iterator[OpenCrawl]:
     """For reading; the crawl may be running. A store with an older schema is migrated first. Raises NotThisCrawl,
     naming the part that is missing or cannot be used."""
-    parts = existing_parts(location.directory)
+    parts = _parts_of(location)
     with ExitStack() as opened:
 
         def open_all() -> list[CrawlReader]:
-            return [opened.enter_context(closing(open_reader(part / DATABASE))) for part in parts]
+            tables = [_tables_of(location, part) for part in parts]
+            return [opened.enter_context(closing(each.open_crawl_reader())) for each in tables]
 
         try:
             readers = open_all()
@@ -119,10 +198,10 @@ def open_crawl(location: CrawlLocation) -> Iterator[OpenCrawl]:
         yield OpenCrawl(location, parts, readers)
 
 
-def open_part(directory: Path) -> CrawlReader:
-    """The store of a crawl by one worker, or of one of several, with a small cache: for a reader of which there are
-    several. Raises NotThisCrawl, OldSchema or StoreFailed."""
-    return open_reader(directory / DATABASE, cache_kib=_SMALL_CACHE_KIB)
+def open_part(location: CrawlLocation) -> CrawlReader:
+    """The store of a crawl by one worker, or of one of several, for a reader of which there are several. Raises
+    NotThisCrawl, OldSchema or StoreFailed."""
+    return _tables_of(location, location.directory).open_crawl_reader(small=True)
 
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
@@ -157,7 +236,7 @@ class HeldPart(NamedTuple):
 def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
     """For changes, while no other process uses the crawl: the parts of all workers. Raises NotThisCrawl or
     DirectoryInUse; then nothing was changed."""
-    parts = existing_parts(location.directory)
+    parts = _parts_of(location)
     with ExitStack() as opened:
         if parts != [location.directory]:
             opened.callback(CrawlDirectory(location.directory, archive=False).close)
@@ -165,7 +244,8 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
         for part in parts:
             held.append(CrawlDirectory(part, archive=False))
             opened.callback(held[-1].close)
-        editors = [opened.enter_context(closing(open_editor(one.database))) for one in held]
+        tables = [_tables_of(location, one.path) for one in held]
+        editors = [opened.enter_context(closing(each.open_crawl_editor())) for each in tables]
         yield [
             HeldPart(one.path, editor, archive_in(_archive_folder(location.blobs, one.path, editor)))
             for one, editor in zip(held, editors, strict=True)

@@ -10,7 +10,7 @@ import uvloop
 from gossamer.config.load import Config
 from gossamer.crawl.run.assemble import Crawl
 from gossamer.crawl.run.session import Display, session
-from gossamer.crawl.visit.host_overrides import PAUSED_LOOK
+from gossamer.crawl.visit.host_context import PAUSED_LOOK
 from gossamer.errors import UsageError
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
@@ -81,11 +81,11 @@ async def _stop_when_all_paused(crawl: Crawl, log: EventLog, max_hosts: int) -> 
     """End the crawl when only hosts are left that were paused through the service: without the service they cannot be
     resumed."""
     times = 0
-    while crawl.controls.paused and times < 2:
+    while crawl.hosts.overrides.paused and times < 2:
         await asyncio.sleep(PAUSED_LOOK)
         times = times + 1 if _only_paused_left(crawl, max_hosts) else 0
     if times:
-        log.event("crawl.left_paused", hosts=crawl.controls.held(crawl.clock.now()))
+        log.event("crawl.left_paused", hosts=crawl.host_contexts.count_held(crawl.clock.now()))
         crawl.engine.stop()
 
 
@@ -94,7 +94,7 @@ def _only_paused_left(crawl: Crawl, max_hosts: int) -> bool:
     if frontier.out or frontier.parked or frontier.next_due is not None or not crawl.store.is_idle:
         return False
     # With the maximum number of hosts in memory there may be others that the frontier does not know.
-    return 0 < frontier.hosts < max_hosts and frontier.hosts == crawl.controls.held(crawl.clock.now())
+    return 0 < frontier.hosts < max_hosts and frontier.hosts == crawl.host_contexts.count_held(crawl.clock.now())
 
 
 class Interrupts:

@@ -1,20 +1,18 @@
-"""Opens the store of a crawl that is about to run: tables, contact journal, archive, metadata and seeds. Chooses the
-backends by the URLs of the store and the archive (`opener` does so for readers)."""
+"""Opens the store of a crawl that is about to run: tables, contact journal, archive, metadata and seeds. The
+URL of the store says which backends these are (`opener.STORES`)."""
 
 import random
 import secrets
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from gossamer.backends.contact_journal import ContactLog
-from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
-from gossamer.backends.sqlite.tables import SqliteTables
+from gossamer.backends.memory import MemoryCaptures
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable
 from gossamer.config.load import Config, shape_of
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
     any_host_exempt,
     domain_of,
@@ -23,9 +21,8 @@ from gossamer.config.policies import (
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import MEMORY
+from gossamer.crawl.run.opener import CrawlTables, store_kind
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
-from gossamer.crawl.visit.host_overrides import ORDERS, HostControls
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.fetch.robots import parse_robots
 from gossamer.frontier.orderings.ordering import Ordering
@@ -36,39 +33,23 @@ from gossamer.observe import formatter
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE
-from gossamer.reports.ports import CrawlReader
 from gossamer.seed.lists import Seed
-from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
 from gossamer.store.table.writer import TableWriter
 from gossamer.version import __version__
 
 
-class CrawlTables(Tables, Protocol):
-    """The tables of a crawl, for the store and for reports."""
-
-    def open_crawl_reader(self) -> CrawlReader:
-        """A connection for reports. Raises StoreFailed."""
-        ...
-
-
-STORES: dict[str, Callable[[CrawlDirectory], tuple[CrawlTables, ContactJournal]]] = {
-    "sqlite": lambda directory: (SqliteTables(directory.database), ContactLog(directory.contacts)),
-    "memory": lambda directory: (MemoryTables(), MemoryContactJournal()),
-}
-"""The scheme of a store's URL -> its tables and the contact journal that goes with them."""
-
-
 def has_files(config: Config) -> bool:
     """Whether captures are stored in files."""
-    return config.store != MEMORY or config.blobs is not None
+    return not store_kind(config.store).one_process or config.blobs is not None
 
 
 def store_for(config: Config, directory: CrawlDirectory) -> tuple[CrawlTables, ContactJournal]:
     """The tables that a configuration names, and the contact journal that goes with them."""
-    scheme, _, _ = (config.store or "sqlite:").partition(":")
-    return STORES[scheme](directory)
+    kind = store_kind(config.store)
+    return kind.open_tables(config.store or "", directory.path), kind.open_journal(directory)
 
 
 def captures_for(
@@ -117,7 +98,7 @@ def open_database(opening: Opening) -> Database:
     """The database of the crawl. Raises NotThisCrawl if there is no crawl to resume, or another one."""
     directory, seeds = opening.directory, opening.seeds
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
-    if directory.is_new and not seeds and not opening.may_be_empty:
+    if not opening.tables.exist() and not seeds and not opening.may_be_empty:
         raise nothing
     db = opening.tables.open_writer()
     facts = Metadata(db)
@@ -155,12 +136,11 @@ def read_metadata(
     opening: Opening,
     db: Database,
     hosts: HostSettingsTable,
-    controls: HostControls,
     politeness: PolitenessPolicy,
 ) -> KnownCrawl:
-    """Read what is known, and remember the configuration. Restores the operator's overrides into `controls`."""
+    """Read what is known, and remember the configuration. Restores the operator's overrides into `hosts`."""
     config, facts = opening.config, Metadata(db)
-    controls.restore(facts.fact(ORDERS))
+    hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)

@@ -16,14 +16,14 @@ from gossamer.errors import ConfigError, DirectoryError
 _KEY = "rehearse"
 
 
-def clock_for(directory: CrawlDirectory, config: Config) -> Clock:
-    """The clock of a crawl. Raises ConfigError if time-lapse is not possible, DirectoryError if its file cannot be
-    written."""
+def clock_for(directory: CrawlDirectory, config: Config, *, is_new: bool) -> Clock:
+    """The clock of a crawl, which may be a new one. Raises ConfigError if time-lapse is not possible, DirectoryError if
+    its file cannot be written."""
     file = directory.path / CLOCK_FILE
     speed = config.rehearse
     if speed is None and not file.exists():
         return SteadyClock()
-    if not file.exists() and not directory.is_new:
+    if not file.exists() and not is_new:
         raise ConfigError(_KEY, f"the crawl in {directory.path} is no rehearsal; choose another --dir")
     sections: list[FetchSection | HostSection] = [config.fetch, *config.host.values()]
     if any(section.proxy or section.proxy_env for section in sections):

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.fetch.robots import RobotsAnswer, remembered_answer
@@ -21,6 +21,10 @@ from gossamer.model.batch import Committed, RobotsRecord
 from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.threads import StoreQueries
+
+_MAX_RATE_LIMITED_HOSTS = 10_000
+PAUSED_LOOK: Final = Seconds(2.0)
+"""Seconds after which a paused host is checked again, without a contact."""
 
 
 class Hop(NamedTuple):
@@ -41,6 +45,7 @@ class HostContext:
     trouble: HostFailures | None = None
     rate_limited: int = 0  # in a row
     resolved_until: Instant = Instant(0.0)  # expiry of the addresses in the store
+    held_at: Instant | None = None  # when its turn came last while it was paused
 
     @property
     def rest_reason(self) -> str:
@@ -61,6 +66,7 @@ class HostContexts(CrawlObserver):
         self._agent = robots_agent
         self._recall = recall
         self._hosts: dict[HostId, HostContext] = {}
+        self._rate_limited: dict[HostId, int] = {}  # counts of hosts without a back queue; oldest first
 
     def __getitem__(self, host_id: HostId) -> HostContext:
         return self._hosts[host_id]
@@ -76,25 +82,40 @@ class HostContexts(CrawlObserver):
         """The number of hosts with at least `least` failures in a row. Looks at every host."""
         return sum([each.trouble is not None and each.trouble.failures >= least for each in self._hosts.values()])
 
+    def count_held(self, now: Instant) -> int:
+        """The number of hosts whose turn came lately while they were paused. Looks at every host."""
+        return sum([each.held_at is not None and now - each.held_at < 2 * PAUSED_LOOK for each in self._hosts.values()])
+
     def __len__(self) -> int:
         return len(self._hosts)
 
     def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
         """Restore the context of a host from the store."""
         trouble = HostFailures.from_text(record.failures) if record.failures else None
-        self._hosts[record.host_id] = HostContext({r.origin: self.restored_answer(r) for r in robots}, trouble=trouble)
+        self._hosts[record.host_id] = context = HostContext(
+            {r.origin: self.restored_answer(r) for r in robots}, trouble=trouble
+        )
+        if self._rate_limited:
+            context.rate_limited = self._rate_limited.pop(record.host_id, 0)
         if record.resolved and self._recall is not None:
             self._recall(record.host, record.resolved)
 
     def host_retired(self, host_id: HostId) -> None:
-        """Drop the context of a host."""
-        del self._hosts[host_id]
+        """Drop the context of a host, except the number of its 429s: a host with a single URL loses its back queue
+        after each of them."""
+        context = self._hosts.pop(host_id)
+        if context.rate_limited:
+            self._rate_limited[host_id] = context.rate_limited
+            if len(self._rate_limited) > _MAX_RATE_LIMITED_HOSTS:
+                del self._rate_limited[next(iter(self._rate_limited))]
 
     def committed(self, committed: Committed) -> None:
         """Forget the failures of hosts to which an operator has given URLs back."""
         for host_id in committed.restored_hosts:
             if (context := self._hosts.get(host_id)) is not None:
                 context.trouble = None
+                context.rate_limited = 0
+            self._rate_limited.pop(host_id, None)
 
     def restored_answer(self, record: RobotsRecord) -> RobotsAnswer:
         """The answer that a stored record means."""

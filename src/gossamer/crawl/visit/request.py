@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
-from gossamer.config.hosts import HostSettingsTable, Wants
+from gossamer.config.hosts import HostSettingsTable
 from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.visit.host_context import HostContext
@@ -12,7 +12,7 @@ from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoic
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.fetch.http.proxies import Proxies
-from gossamer.fetch.ports import Fetcher, Request
+from gossamer.fetch.ports import Fetcher, Request, WantedBodies
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.batch import Batch, Committed, HostClock
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
@@ -121,7 +121,7 @@ class Requester(CrawlObserver):
         route: Route,
         url: Url,
         origin: Origin,
-        wants: Wants | None = None,
+        wants: WantedBodies | None = None,
         body_bytes: int | None = None,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Coroutine[Any, Any, FetchOutcome]:

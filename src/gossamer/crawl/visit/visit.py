@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from gossamer.config.hosts import HostSettingsTable
+from gossamer.config.overrides import HOST_DROPPED
 from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.admission import TOO_LONG, Admission
 from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition, FailureScope
-from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth, is_current
-from gossamer.crawl.visit.host_overrides import HOST_DROPPED, PAUSED_LOOK, HostControls
+from gossamer.crawl.visit.host_context import PAUSED_LOOK, HostContext, HostContexts, HostHealth, is_current
 from gossamer.crawl.visit.request import Requester, Route
 from gossamer.crawl.visit.robots import RobotsFetcher
 from gossamer.crawl.visit.settle import Settler
@@ -50,7 +50,6 @@ class VisitRules:
     limits: VisitLimits
     admission: Admission
     hosts: HostSettingsTable
-    controls: HostControls
     trap_accounts: TrapAccounts | None
 
 
@@ -91,7 +90,7 @@ class Visitor:
         self._limits = rules.limits
         self._admission = rules.admission
         self._hosts = rules.hosts
-        self._controls = rules.controls
+        self._overrides = rules.hosts.overrides
         self._trap_accounts = rules.trap_accounts
         self._disposition = outcomes.disposition
         self._planner = outcomes.planner
@@ -122,7 +121,8 @@ class Visitor:
         """Perform a visit: it ends with a settlement, a document, or the URL back in its queue."""
         host_id, host, task = visit.host_id, visit.host, visit.task
         context = self._host_contexts[host_id]
-        if self._controls and self._hold_back(visit):
+        overrides = self._overrides
+        if (overrides.paused or overrides.dropped) and self._hold_back(visit, context):
             return
         reason = self._admission.rules_of(task).may_enter(task.url, host, task.depth)
         if reason is not None:  # the rules have changed since it was admitted
@@ -165,14 +165,13 @@ class Visitor:
             else:
                 await self._fetch_page(visit, context, canonical, route, answer)
 
-    def _hold_back(self, visit: Visit) -> bool:
+    def _hold_back(self, visit: Visit, context: HostContext) -> bool:
         """Whether the host is paused or dropped; then the visit is over."""
-        if visit.host in self._controls.dropped:
+        if visit.host in self._overrides.dropped:
             self._exclude(visit, HOST_DROPPED)
             return True
-        if visit.host in self._controls.paused:
-            now = self._clock.now()
-            self._controls.hold(visit.host_id, now)
+        if visit.host in self._overrides.paused:
+            context.held_at = now = self._clock.now()
             self._frontier.delay(visit.host_id, Instant(now + PAUSED_LOOK))
             self._frontier.finish(visit, None, now, again=True)
             return True
@@ -238,7 +237,12 @@ class Visitor:
         self._counters.count(self._store.batch, "bytes", len(outcome.head) + len(outcome.wire_body))
         self._counters.count(self._store.batch, f"status:{outcome.status // 100}xx")
         context.rate_limited = context.rate_limited + 1 if kind is _RATE_LIMITED else 0
-        if kind is _DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
+        if (
+            kind is _DOCUMENT
+            and not outcome.wire_body  # of an unwanted type, it was not read
+            and wants is not None
+            and wants.judge_head(outcome.status, outcome.headers) is False
+        ):
             declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
             unwanted = self._disposition.exclude(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
             self._settle(visit, unwanted._replace(status=outcome.status, took=outcome.took), requested=True)

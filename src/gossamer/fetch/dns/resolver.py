@@ -13,6 +13,7 @@ from gossamer.fetch.dns.backoff import BackoffRules, NameBackoff
 from gossamer.fetch.dns.breaker import BreakerRules, ResolverBreaker
 from gossamer.fetch.dns.cache import DNS_ERRORS, Absence, Addresses, CacheLimits, DnsCache, StoredAnswer
 from gossamer.fetch.dns.lookup import Lookups
+from gossamer.model.formats import is_dns_name
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from gossamer.sketch.durations import Durations
@@ -25,7 +26,6 @@ _CANARIES = 4
 # A working resolver has the answer to a probe in its cache. Waiting for it delays a visit.
 _PROBE_PATIENCE = Seconds(1.0)
 _ROOT = HostKey(".")  # has no address, and every working resolver knows it
-_LONGEST_NAME, _LONGEST_LABEL = 253, 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,4 @@ def _literal_address(host: HostKey) -> str | Failure | None:
             return str(ipaddress.ip_address(host.strip("[]")))
         except ValueError:
             pass
-    askable = host.isascii() and len(host) <= _LONGEST_NAME
-    if askable and all(0 < len(label) <= _LONGEST_LABEL for label in host.split(".")):
-        return None
-    return Failure.DNS_NXDOMAIN
+    return None if is_dns_name(host) else Failure.BAD_URL

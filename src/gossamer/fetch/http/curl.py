@@ -1,8 +1,9 @@
 """HTTP/1.1, HTTP/2 and TLS on libcurl and the event loop (ADR 10). Hot: benchmarks/bench_fetch.py."""
 
 import asyncio
+import re
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import pycurl
@@ -27,6 +28,8 @@ _SESSION_STORES: Final = 64  # for the TLS sessions of 1,600 hosts
 _LONGEST_DETAIL: Final = 200
 _MAX_ODD_HOSTS: Final = 1024
 _NOT_MODIFIED: Final = 304
+_PARTIAL_CONTENT: Final = 206
+_RANGE_FROM_START: Final = re.compile(r"bytes 0-([0-9]{1,18})/([0-9]{1,18})")
 _CONDITIONS: Final = frozenset(("if-none-match", "if-modified-since"))
 
 
@@ -257,11 +260,15 @@ class CurlFetcher:
         return _is_numeric(address) and self._allow(address)
 
     def _not_an_answer(self, exchange: Exchange, request: Request, begun: float) -> Failed | None:
-        """What is wrong with a complete response that cannot be the answer to this request; None if nothing is."""
+        """What is wrong with a complete response that cannot be the answer to this request; None if nothing is.
+
+        One that has only a part of the document is marked as truncated."""
         if not exchange.head:
             return self._failed(Failure.BAD_STATUS_LINE, "no final answer", begun)
         if exchange.status == _NOT_MODIFIED and not any(name.lower() in _CONDITIONS for name, _ in request.headers):
             return self._failed(Failure.PROTOCOL_ERROR, "304 to a request without conditions", begun)
+        if exchange.status == _PARTIAL_CONTENT and exchange.truncated is None and not _is_whole(exchange.headers):
+            exchange.truncated = Truncation.DISCONNECT  # we never request a range; the rest was not sent
         if exchange.status == PROXY_WANTS_CREDENTIALS and (request.options or self._default).proxy is not None:
             return self._failed(Failure.PROXY_FAILED, "the proxy rejected the credentials", begun)
         return None
@@ -333,6 +340,12 @@ def _was_stale(handle: Handle, error: pycurl.error) -> bool:
     if code != pycurl.E_HTTP2 and not message.startswith("Connection died, tried"):
         return False
     return not handle.exchange.head_lines and int(handle.curl.getinfo(pycurl.NUM_CONNECTS)) == 0
+
+
+def _is_whole(headers: Mapping[str, str]) -> bool:
+    """Whether the range in a response with status 206 is the whole document."""
+    found = _RANGE_FROM_START.fullmatch(headers.get("content-range", ""))
+    return found is not None and int(found[1]) + 1 == int(found[2])
 
 
 def _is_numeric(address: str) -> bool:

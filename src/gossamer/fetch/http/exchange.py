@@ -5,19 +5,23 @@ exchange and closes the connection, and HOLD makes libcurl deliver the piece aga
 exchange early is decided here, from the bytes themselves.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 
 from gossamer.fetch.http.body import BodyMemory, is_chunked
-from gossamer.fetch.http.codings import ChunkScanner
+from gossamer.fetch.http.codings import ChunkScanner, dechunk
 from gossamer.fetch.http.headers import parse_fields
-from gossamer.fetch.ports import FetchLimits
+from gossamer.fetch.ports import FetchLimits, WantedBodies
 from gossamer.model.outcome import Failure, Truncation
 
 _STOP = 0  # libcurl expects the number of bytes consumed; any other number aborts the transfer
 HOLD = 0x10000001  # CURL_WRITEFUNC_PAUSE
+_START_BYTES = 16 * 1024  # of a body that is judged by its beginning; with the smallest chunks, enough for sniffing
 _BLANK = (b"\r\n", b"\n")
 _SWITCHING_PROTOCOLS = 101
-_PROTOCOLS = {b"HTTP/1.1": "http/1.1", b"HTTP/1.0": "http/1.0"}
+_MAX_INFORMATIONAL = 20  # heads with status 1xx before the final one
+_STATUS_LINE = re.compile(rb"HTTP/(1\.[01]|2)[ \t]([1-9][0-9][0-9])[ \t\r\n]", re.IGNORECASE)
+_PROTOCOLS = {b"1.1": "http/1.1", b"1.0": "http/1.0", b"2": "h2"}
 
 
 class Exchange:
@@ -28,7 +32,9 @@ class Exchange:
     """
 
     __slots__ = (
+        "_full_limit",
         "_head_room",
+        "_informational",
         "_limits",
         "_lines",
         "_pieces",
@@ -58,7 +64,7 @@ class Exchange:
         self.body_bytes = 0
         self._lines: list[bytes] = []
         self._pieces: list[bytes] = []
-        self.wants: Callable[[int, Mapping[str, str]], bool] | None = None  # called when the head is complete
+        self.wants: WantedBodies | None = None
         self.secure = False  # over TLS, where the response may be HTTP/2
         self.on_head: Callable[[bytes], int | None] = self._head_listener()
         self.clear()
@@ -68,11 +74,13 @@ class Exchange:
         self._lines.clear()
         self._pieces.clear()
         self._head_room = self._limits.head_bytes
+        self._informational = 0
         self._scanner: ChunkScanner | None = None
         self._room.release(self, self.body_bytes)
         self.body_bytes = 0
         self.held = False  # paused for lack of memory: nothing is read
         self.body_limit = self._limits.body_bytes
+        self._full_limit = 0  # of a body that is judged by its first bytes; until then, `body_limit` ends these
         self.ended = False  # the body ended before the bytes did, or is not wanted
         self.failure: Failure | None = None
         self.truncated: Truncation | None = None
@@ -136,7 +144,11 @@ class Exchange:
 
     def _end_of_head(self) -> int | None:
         lines = self._lines
-        protocol = _PROTOCOLS.get(lines[0][:8], "h2" if lines[0].startswith(b"HTTP/2 ") else "http/1.1")
+        status_line = _STATUS_LINE.match(lines[0])
+        if status_line is None:
+            return self._refuse(Failure.BAD_STATUS_LINE)
+        version, code = status_line.groups()
+        protocol, status = _PROTOCOLS[version], int(code)
         if protocol == "h2":
             if not self.secure:
                 return self._refuse(Failure.BAD_STATUS_LINE)
@@ -144,13 +156,11 @@ class Exchange:
         head = b"".join(lines)
         if len(head) > self._head_room:
             return self._refuse(Failure.HEADER_TOO_LARGE)
-        words = lines[0].split(None, 2)
-        if len(words) < 2 or not words[1].isdigit():
-            return self._refuse(Failure.BAD_STATUS_LINE)
-        status = int(words[1][:4])
         if status < 200:
-            if status == _SWITCHING_PROTOCOLS:  # never requested: what follows is not HTTP
-                return self._refuse(Failure.PROTOCOL_ERROR)
+            self._informational += 1
+            # A switch of protocols was never requested: what follows is not HTTP.
+            if status == _SWITCHING_PROTOCOLS or self._informational > _MAX_INFORMATIONAL:
+                return self._refuse(Failure.UNEXPECTED_1XX)
             self._head_room -= len(head)  # the limit applies to all heads together
             lines.clear()
             return None
@@ -160,10 +170,24 @@ class Exchange:
             limits = self._limits
             self._scanner = ChunkScanner(limits.header_bytes, limits.head_bytes, limits.head_fields)
         self.status, self.headers, self.head, self.protocol = status, headers, head, protocol
-        if self.wants is not None and not self.wants(status, headers):
-            self.ended = True
-            return _STOP
+        if self.wants is not None:
+            wanted = self.wants.judge_head(status, headers)
+            if wanted is False:
+                self.ended = True
+                return _STOP
+            if wanted is None and "content-encoding" not in headers:
+                self._full_limit, self.body_limit = self.body_limit, min(self.body_limit, _START_BYTES)
         return None
+
+    def _wants_rest(self, piece: bytes) -> bool:
+        """Whether the body is wanted by its first bytes; if so, the rest of it may follow."""
+        start = b"".join((*self._pieces, piece))[:_START_BYTES]
+        if self._scanner is not None:
+            start = dechunk(start).data
+        if self.wants is not None and not self.wants.wants_document(self.headers, start):
+            return False
+        self.body_limit, self._full_limit = self._full_limit, 0
+        return True
 
     def on_body(self, piece: bytes) -> int | None:
         room = self._room
@@ -172,8 +196,12 @@ class Exchange:
             return HOLD
         left = self.body_limit - self.body_bytes
         if len(piece) > left:
-            piece = piece[:left]
-            self.truncated = Truncation.LENGTH
+            if self._full_limit:
+                self.ended = not self._wants_rest(piece)
+                left = self.body_limit - self.body_bytes
+            if len(piece) > left:
+                piece = piece[:left]
+                self.truncated = None if self.ended else Truncation.LENGTH
         self.body_bytes += len(piece)
         room.used += len(piece)
         if self._scanner is None:

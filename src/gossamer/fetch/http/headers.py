@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from gossamer.model.http_dates import retry_after
+from gossamer.model.http_dates import http_date, retry_after
 from gossamer.model.outcome import Failed, FetchOutcome
 from gossamer.model.units import Instant, Seconds
 
@@ -18,8 +18,9 @@ _names: dict[str, str] = {}
 def parse_fields(head: bytes) -> tuple[dict[str, str], int]:
     """The header fields of a response head, and the number of lines that are not valid fields.
 
-    Names are in lower case; values of repeated fields are joined with ", ". The first line is the status line. Lines
-    without a colon, with a name that is not a token or with a NUL are skipped; a space before the colon is tolerated.
+    Names are in lower case; values of repeated fields are joined with ", ", except that a Location sent twice counts
+    once. The first line is the status line. Lines without a colon, with a name that is not a token or with a NUL are
+    skipped; a space before the colon is tolerated.
     Linear in the size of the head.
     """
     fields: dict[str, str] = {}
@@ -43,6 +44,8 @@ def parse_fields(head: bytes) -> tuple[dict[str, str], int]:
         else:
             repeated[key] = [fields[key], value.strip()]
     for key, values in repeated.items():
+        if key == "location":
+            values = [value for value in dict.fromkeys(values) if value]
         fields[key] = ", ".join(values)
     return fields, dropped
 
@@ -76,7 +79,8 @@ def location_of(headers: Mapping[str, str]) -> str | None:
 
 
 def requested_wait(outcome: FetchOutcome, now: Instant) -> Seconds | None:
-    """The Retry-After of an error response; None if there is none."""
-    if isinstance(outcome, Failed) or "retry-after" not in outcome.headers or outcome.status < 400:
+    """The Retry-After of a response with any status; None if there is none. A date is relative to the server's own
+    clock, if the response says what time it is there."""
+    if isinstance(outcome, Failed) or "retry-after" not in outcome.headers:
         return None
-    return retry_after(outcome.headers["retry-after"], now)
+    return retry_after(outcome.headers["retry-after"], http_date(outcome.headers.get("date", ""), now) or now)

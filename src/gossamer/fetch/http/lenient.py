@@ -3,6 +3,9 @@
 A header line without a colon, or with a NUL, aborts a transfer in libcurl, while browsers skip the line. So hosts that
 sent such a head are read with this reader from their next visit on: one connection per page, the head parsed line by
 line, and the same `Exchange` that checks libcurl's responses. It is slower and minimal, for a few hosts in a million.
+
+What libcurl refuses because it is ambiguous is refused here too: a CR within a line, which some parsers take for its
+end, several Location fields with different values, and a NUL in a field that decides about framing or the target.
 """
 
 import asyncio
@@ -19,6 +22,7 @@ from gossamer.model.units import Seconds
 
 _PIECE = 16 * 1024
 _BODILESS = (204, 304)
+_DECISIVE = (b"content-length", b"transfer-encoding", b"location")
 _LONGEST_LENGTH = 19  # digits; no body is longer
 
 
@@ -122,7 +126,10 @@ class LenientReader:
                     exchange.failure = Failure.HEADER_TOO_LARGE
                 return b""
             line, position = data[position : newline + 1], newline + 1
-            if exchange.head_lines == 0 and not self._line and not line.startswith(b"HTTP/1."):
+            if b"\r" in line[:-2]:
+                first = exchange.head_lines == 0 and not self._line
+                exchange.failure = Failure.BAD_STATUS_LINE if first else Failure.BAD_HEADER
+            elif exchange.head_lines == 0 and not self._line and not line.startswith(b"HTTP/1."):
                 exchange.failure = Failure.BAD_STATUS_LINE
             elif line[:1] in (b" ", b"\t") and self._line:
                 self._continue_line(line)
@@ -135,6 +142,8 @@ class LenientReader:
         self._rest = b""
         if exchange.head and exchange.failure is None:
             self._find_length()
+            if _is_ambiguous(exchange.head):
+                exchange.failure = Failure.BAD_HEADER
         return data[position:]
 
     def _continue_line(self, line: bytes) -> None:
@@ -185,3 +194,16 @@ class LenientReader:
         if self._left or (exchange.is_chunked and not exchange.last_chunk_seen):
             exchange.truncated = Truncation.DISCONNECT
         return None
+
+
+def _is_ambiguous(head: bytes) -> bool:
+    """Whether different readers would find different framing or a different target in this head."""
+    locations = set()
+    for line in head.split(b"\n")[1:]:
+        name, _, value = line.partition(b":")
+        name = name.strip().lower()
+        if name in _DECISIVE and b"\0" in value:
+            return True
+        if name == b"location":
+            locations.add(value.strip())
+    return len(locations - {b""}) > 1

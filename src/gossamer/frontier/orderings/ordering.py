@@ -49,7 +49,7 @@ class Ordering:
         return 0
 
     def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
-        """The components of the total by name, for display."""
+        """The components of the total by name, for display; the terms of the formula where it has several."""
         if not self.by_score:
             return {"score": self.score(url)}
         terms = {"url": self.score(url), "domain": self.domain_term(domain), "suffix": self.suffix_term(suffix_visits)}
@@ -58,6 +58,13 @@ class Ordering:
         return {name: term / self.unit for name, term in terms.items()}
 
     # --- what follows from the above ---------------------------------------------------------------
+
+    def total(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> float:
+        """The whole score in the unit of the formula, for display: that of every command and of `explain`."""
+        score = self.score(url)
+        if self.by_score:
+            score += self.domain_term(domain) + self.suffix_term(suffix_visits)
+        return score / self.unit
 
     @property
     def has_host_term(self) -> bool:
@@ -96,6 +103,9 @@ class DepthFirst(Ordering):
     def score(self, url: UrlFacts) -> float:
         return url.url_id
 
+    def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
+        return {"entry": self.score(url)}
+
 
 class Novelty(Ordering):
     """score = max(0, 10 - 0.1 * crawls of the domain) + references to the URL + 0.01 * references to the domain.
@@ -113,6 +123,14 @@ class Novelty(Ordering):
 
     def domain_term(self, domain: DomainFacts) -> int:
         return max(0, 1000 - 10 * domain.visits) + domain.links
+
+    def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
+        terms = {
+            "novelty": max(0, 1000 - 10 * domain.visits),
+            "references": 100 * url.links,
+            "domain_references": domain.links,
+        }
+        return {name: term / self.unit for name, term in terms.items()}
 
 
 class Balance(Ordering):
@@ -134,6 +152,13 @@ class Balance(Ordering):
     def suffix_term(self, visits: int) -> int:
         return -29 * visits
 
+    def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
+        return {
+            "domain_visits": -47.0 * domain.visits,
+            "domain_links_from_others": 13.0 * domain.links_from_others,
+            "suffix_visits": -29.0 * suffix_visits,
+        }
+
 
 class Importance(Ordering):
     """score = credit of the page + 1 / (1 + visits of its domain so far).
@@ -152,3 +177,6 @@ class Importance(Ordering):
 
     def domain_term(self, domain: DomainFacts) -> int:
         return CREDIT_UNIT // (1 + domain.visits)
+
+    def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
+        return {"credit": url.credit / self.unit, "domain_visits": self.domain_term(domain) / self.unit}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from gossamer.config.overrides import HostOverride
 from gossamer.filter.canonical import parse_canonical
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.query_rules import minimise_url
@@ -9,7 +10,6 @@ from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.model.facts import HostOverride
 from gossamer.model.formats import LongLink, sha1_text
 from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.task import Via

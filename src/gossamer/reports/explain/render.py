@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from itertools import zip_longest
 
-from gossamer.model.facts import HostOverride
+from gossamer.config.overrides import HostOverride
 from gossamer.model.url_record import Bounded, Step
 from gossamer.observe import formatter
 from gossamer.recrawl.policy import format_duration

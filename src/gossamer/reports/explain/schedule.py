@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from gossamer.config.overrides import HostOverride
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
-from gossamer.model.facts import CREDIT_UNIT, HostOverride, UrlFacts
+from gossamer.model.facts import CREDIT_UNIT, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url
 from gossamer.model.url_record import DomainFact, Facts, HostFact, UrlFact, VisitFact
@@ -54,13 +55,10 @@ def _priority(
     queued_by: str | None = None,
     assumed: bool = False,
 ) -> Priority:
-    score = ordering.score(url)
-    if ordering.by_score:
-        score += ordering.domain_term(domain.learnt) + ordering.suffix_term(domain.suffix_visits)
     return Priority(
         ordering.name,
         ordering.by_score,
-        score / ordering.unit,
+        ordering.total(url, domain.learnt, domain.suffix_visits),
         ordering.parts(url, domain.learnt, domain.suffix_visits),
         front,
         front_name(ordering, front),

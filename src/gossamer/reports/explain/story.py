@@ -6,7 +6,7 @@ Fields that end in `_at` are times, and `render` relies on that.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gossamer.model.facts import HostOverride
+from gossamer.config.overrides import HostOverride
 from gossamer.model.units import HostKey, Instant, Origin, Seconds, Url
 from gossamer.model.url_record import QueueFact, SeedPlace, Step
 

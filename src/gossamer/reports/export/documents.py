@@ -50,6 +50,7 @@ class Documents:
                 robots_tag=headers.get("x-robots-tag"),
                 content_language=headers.get("content-language"),
                 link=headers.get("link"),
+                refresh=headers.get("refresh"),
                 want=self._want,
             )
             return ArchivedPage(response, page, page.text)

@@ -49,10 +49,13 @@ class Csv:
         self._stream = stream
         self._moments = _moments(columns)
         self._flags = [i for i, column in enumerate(columns) if column.kind is Kind.FLAG]
+        self._parts = [i for i, column in enumerate(columns) if column.kind is Kind.PARTS]
         self._put([[column.name for column in columns]])
 
     def write(self, rows: Sequence[Row]) -> None:
         dated = _dated(rows, self._moments)
+        if self._parts:
+            dated = [_with(row, {i: json.dumps(row[i]) for i in self._parts}) for row in dated]
         if self._flags:
             dated = [_with(row, {i: _word(row[i]) for i in self._flags}) for row in dated]
         self._put(dated)

@@ -1,5 +1,6 @@
 """Rows as Parquet. Needs pyarrow, the extra `parquet`; it is imported only here and only when it is asked for."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
@@ -27,6 +28,7 @@ class Parquet:
             Kind.REAL: pyarrow.float64(),
             Kind.FLAG: pyarrow.bool_(),
             Kind.MOMENT: pyarrow.timestamp("ms", tz="UTC"),
+            Kind.PARTS: pyarrow.string(),
         }
         self._arrow = pyarrow
         self._kinds = [column.kind for column in columns]
@@ -61,6 +63,8 @@ class Parquet:
 def _plain(value: Value, kind: Kind) -> Value:
     if kind is Kind.MOMENT and isinstance(value, float):
         return int(value * 1000) if 0 <= value < 253_402_300_800 else None
+    if kind is Kind.PARTS:
+        return json.dumps(value)
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode()  # a lone surrogate is no text
     return value

@@ -13,6 +13,7 @@ from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export.documents import ArchivedPage, Documents, link_rows
 from gossamer.reports.export.tables import Row, Selection
 from gossamer.reports.records import PageEdges, PageRow
+from gossamer.reports.scores import Scores
 
 
 class NodeTable:
@@ -40,6 +41,18 @@ PAGES_OF_EDGES = 200
 Complaint = Callable[[str], None]
 
 
+class PageColumns:
+    """The columns of a page, with the parts of its priority if they are wanted."""
+
+    def __init__(self, scores: Scores, *, parts: bool = False) -> None:
+        self._scores = scores
+        self._parts = parts
+
+    def row(self, page: PageRow) -> Row:
+        priority = self._scores.total(page.facts)
+        return (*_page(page, priority), self._scores.parts(page.facts)) if self._parts else _page(page, priority)
+
+
 class ArchivedRows:
     """Rows for which pages are parsed again from the archive.
 
@@ -53,10 +66,10 @@ class ArchivedRows:
         self._documents = documents
         self._complain = complain
 
-    def pages(self) -> Iterator[Row]:
+    def pages(self, columns: PageColumns) -> Iterator[Row]:
         """As `page_rows`, filtered by language."""
         for row, _ in self._found():
-            yield _page(row)
+            yield columns.row(row)
 
     def links(self, canonicaliser: Canonicaliser) -> Iterator[Row]:
         for _, found in self._found():
@@ -95,11 +108,11 @@ class ArchivedRows:
                 yield row, found
 
 
-def page_rows(reader: ExportReader, wanted: Selection) -> Iterator[Row]:
+def page_rows(reader: ExportReader, wanted: Selection, columns: PageColumns) -> Iterator[Row]:
     """Every known page that passes the filter."""
     for row in reader.pages():
         if wanted.wants(*row.visited):
-            yield _page(row)
+            yield columns.row(row)
 
 
 def edge_rows(reader: ExportReader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
@@ -135,14 +148,14 @@ def _named(pages: list[tuple[int, list[int]]], reader: ExportReader) -> Iterator
                 yield names[url_id], names[target]
 
 
-def _page(row: PageRow) -> Row:
+def _page(row: PageRow, priority: float) -> Row:
     return (
         row.url,
         row.host,
         row.state.word,
         row.status,
         row.depth,
-        row.priority,
+        priority,
         row.size,
         row.mime,
         row.title,

@@ -2,6 +2,7 @@
 MIME type of their last visit."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -76,7 +77,7 @@ def _words(text: str | None) -> frozenset[str]:
     return frozenset(word.strip().lower() for word in (text or "").split(",") if word.strip())
 
 
-Value = str | int | float | bool | None
+Value = str | int | float | bool | Mapping[str, float] | None
 Row = tuple[Value, ...]
 
 
@@ -87,6 +88,8 @@ class Kind(Enum):
     FLAG = "true or false"
     MOMENT = "moment"
     """Seconds since the epoch in a row; how it is written is a matter of the format."""
+    PARTS = "numbers by name"
+    """An object in JSON, and the text of that object in other formats."""
 
 
 class Column(NamedTuple):
@@ -125,6 +128,7 @@ PAGES = (
     Column("warc_offset", Kind.WHOLE),
     Column("warc_length", Kind.WHOLE),
 )
+PAGES_WITH_PARTS = (*PAGES, Column("priority_parts", Kind.PARTS))
 LINKS = (
     Column("source"),
     Column("target"),
