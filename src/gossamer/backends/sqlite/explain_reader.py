@@ -90,6 +90,7 @@ class SqliteUrlReader:
                 order=fact(self._db, "order"),
                 orders=fact(self._db, "service"),
                 next_id=last_url(self._db) + 1,
+                host_facts=self._host_facts(host),
                 robots=self._robots(origin),
             )
 

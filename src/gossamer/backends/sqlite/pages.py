@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gossamer.backends.sqlite.database import host_row, last_url, named_queries, our_errors
-from gossamer.model.facts import DomainFacts, PriorityFacts, UrlFacts
+from gossamer.model.facts import DomainFacts, HostFacts, PriorityFacts
 from gossamer.model.states import UrlState
 from gossamer.reports.records import DeadFilter, DeadLetter, PageFilter, PageRow, Progress, Window
-from gossamer.store.row_formats import FACTS
+from gossamer.store.row_formats import FACTS, facts_from
 
 WINDOW = 2_000
 """Ids that a stream covers with one statement."""
@@ -59,15 +59,15 @@ def _read(db: sqlite3.Connection, ids: str, values: dict[str, object]) -> list[P
     return [PageRow._make((*row[:3], UrlState(row[3]), row[4], *_with_facts(row[5:]))) for row in rows]
 
 
-_PRIORITY_FACTS = FACTS + 4  # columns: the facts of a URL, three of its domain, the visits of its suffix
+_PRIORITY_FACTS = FACTS + 7  # columns: the facts of a URL, three of its host and its domain, the visits of its suffix
 
 
 def _with_facts(row: tuple[Any, ...]) -> Iterator[Any]:
     """The facts in the last columns of a row, then its other columns."""
     facts = row[-_PRIORITY_FACTS:]
-    yield PriorityFacts(
-        UrlFacts._make((*facts[: FACTS - 1], None)), facts[FACTS - 1], DomainFacts(*facts[FACTS:-1]), facts[-1]
-    )
+    known, fetched, number, *domain, suffix_visits = facts[FACTS:]
+    url = facts_from(facts, 0.0, HostFacts(known, fetched, number))._replace(age=None)
+    yield PriorityFacts(url, facts[FACTS - 1], DomainFacts(*domain), suffix_visits)
     yield from row[:-_PRIORITY_FACTS]
 
 

@@ -396,8 +396,8 @@ ORDER BY place, id LIMIT ?
 WITH RECURSIVE chain (id, steps) AS (
     SELECT found_on, 1 FROM urls WHERE id = ?1 AND via = 2
     UNION ALL
-    SELECT u.found_on, steps + 1 FROM chain JOIN urls u ON u.id = chain.id WHERE u.via = 2 AND steps < ?2)
-SELECT u.fingerprint FROM chain JOIN urls u ON u.id = chain.id ORDER BY steps
+    SELECT u.found_on, chain.steps + 1 FROM chain JOIN urls u ON u.id = chain.id WHERE u.via = 2 AND chain.steps < ?2)
+SELECT u.fingerprint FROM chain JOIN urls u ON u.id = chain.id ORDER BY chain.steps
 
 -- name: resting_addresses
 SELECT address, next_contact FROM hosts WHERE next_contact > 0 AND next_contact > ? AND address IS NOT NULL

@@ -1,7 +1,8 @@
 """What an ordering is: the formula that decides which of the waiting URLs is fetched next.
 
 An ordering holds no queue and no counts. It returns numbers: the score of a URL, and terms that all URLs of a host,
-of a domain or of a public suffix share. The frontier adds them up and keeps the waiting URLs in order while they change.
+of a domain or of a public suffix share. The frontier adds them up and keeps the waiting URLs in order while these
+change.
 
 Also here: the orderings by score, `dfs`, `novelty`, `balance` and `importance`.
 """
@@ -63,7 +64,7 @@ class Ordering:
         """The whole score in the unit of the formula, for display: that of every command and of `explain`."""
         score = self.score(url)
         if self.by_score:
-            score += self.domain_term(domain) + self.suffix_term(suffix_visits)
+            score += self.host_term(url.host) + self.domain_term(domain) + self.suffix_term(suffix_visits)
         return score / self.unit
 
     @property

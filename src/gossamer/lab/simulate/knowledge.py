@@ -138,9 +138,9 @@ class Knowledge:
         return self._entry[page]
 
     def has_grown(self, page: int) -> bool:
-        """Whether the page's links have just reached a power of two."""
+        """Whether the page's links have just reached a power of two, from two on."""
         count = self._links[page]
-        return not count & (count - 1)
+        return count > 1 and not count & (count - 1)
 
     def facts_of(self, page: int) -> UrlFacts:
         """The facts of a waiting page. If the graph has no names, its URL is empty."""

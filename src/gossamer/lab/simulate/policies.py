@@ -118,6 +118,8 @@ class ScorePolicy:
             site = self._site_of[page]
             self._sites_of.setdefault(self._domain_of[site], []).append(site)
         self._queues[suffix].add(page, self._whole(self._ordering.score(facts)), entry=facts.url_id)
+        if source is None:
+            self._queues[suffix].raise_site(self._site_of[page])  # otherwise when the links of `source` are counted
         self._promise(suffix)
 
     def on_fetched(self, page: int, links: Sequence[int]) -> None:

@@ -239,7 +239,8 @@ class TableWriter:
         """Insert what is new; a URL that is known already is ignored here, and only here. Returns how many were new.
 
         A URL found on a page whose links are counted later gets the position that this link gives it, or nearly every
-        URL would be moved as soon as the link is counted."""
+        URL would be moved as soon as the link is counted. A candidate that turns out to be known still counts among the
+        URLs of its host that were known before the others of the batch."""
         if not candidates:
             return 0
         stamp, find_or_create, standing = self._stamp, self._hosts.find_or_create, self._prioritiser.standing
