@@ -89,7 +89,16 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
-    "importlib": ("cli", "backends", "native", "config.plugins", "crawl.hooks", "seed.engines", ""),
+    "importlib": (
+        "cli",
+        "backends",
+        "native",
+        "config.plugins",
+        "config.trusted_domains",
+        "crawl.hooks",
+        "seed.engines",
+        "",
+    ),
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "seed", "service", "workers"),
         "lab.simweb",

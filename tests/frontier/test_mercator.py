@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.frontier.orderings.best_first import BestFirst
 from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, Mercator
-from gossamer.frontier.orderings.score import BORNE_BY_LINKS, DEFAULT_WEIGHTS, OCTAVE, trusted_by_default
+from gossamer.frontier.orderings.score import BORNE_BY_LINKS, DEFAULT_WEIGHTS, OCTAVE
 from gossamer.model.facts import LINK_UNIT, DomainFacts, HostFacts, UrlFacts
 from gossamer.model.units import DAY, Url
 from tests.frontier.url_samples import url_facts
@@ -154,14 +154,6 @@ def test_parts_leave_out_what_has_no_weight_or_is_not_known() -> None:
     everything = url._replace(listed=0.8, age=60.0, visits=3, changes=1)
     found = set(BestFirst(trusted=["a.test"]).parts(everything, DomainFacts(), 0))
     assert found == {*plain, "trusted", "sitemap", "freshness", "change", "cut", "unseen", "subdomains"}
-
-
-def test_wikipedia_and_news_are_trusted_unless_a_list_says_otherwise() -> None:
-    assert {"wikipedia.org", "reuters.com", "bbc.co.uk"} <= set(trusted_by_default())
-    article = ARTICLE._replace(url=Url("https://en.wikipedia.org/wiki/Web_crawler"))
-
-    assert Mercator().parts(article, DomainFacts(), 0)["trusted"] == DEFAULT_WEIGHTS["trusted"]
-    assert "trusted" not in Mercator(trusted=()).parts(article, DomainFacts(), 0)
 
 
 # --- what is refused ---------------------------------------------------------------------------------

@@ -13,8 +13,10 @@ from gossamer.config.sections import WeightsSection
 from gossamer.errors import ConfigError
 from gossamer.frontier.orderings.best_first import BestFirst
 from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, Mercator
-from gossamer.frontier.orderings.score import DEFAULT_WEIGHTS, trusted_by_default
+from gossamer.frontier.orderings.score import DEFAULT_WEIGHTS
 from gossamer.frontier.orderings.signals import TrustedDomains
+from gossamer.model.facts import DomainFacts, UrlFacts
+from gossamer.model.units import Url
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -24,7 +26,19 @@ def test_the_defaults_of_the_configuration_are_those_of_the_ordering() -> None:
 
     assert config.priority.weights.by_signal == dict(DEFAULT_WEIGHTS)
     assert config.priority.bounds == DEFAULT_BOUNDS
-    assert config.priority.trusted == trusted_by_default()
+
+
+def test_wikipedia_and_news_are_trusted_unless_a_list_says_otherwise() -> None:
+    article = UrlFacts(1, Url("https://en.wikipedia.org/wiki/Web_crawler"), 1)
+
+    def trust(given: dict[str, object]) -> float | None:
+        ordering = ordering_for(make_config({"priority": given}, {}))
+        return ordering.parts(article, DomainFacts(), 0).get("trusted")
+
+    assert {"wikipedia.org", "reuters.com", "bbc.co.uk"} <= set(Config().priority.trusted)
+    assert trust({}) == DEFAULT_WEIGHTS["trusted"]
+    assert trust({"trusted": ["example.org"]}) == 0.0
+    assert trust({"trusted": []}) is None
 
 
 def test_the_ordering_is_made_as_the_file_says(tmp_path: Path) -> None:

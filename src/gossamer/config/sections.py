@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from gossamer.config.trusted_domains import trusted_by_default
 from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS
-from gossamer.frontier.orderings.score import trusted_by_default
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

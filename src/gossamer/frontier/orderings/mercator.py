@@ -21,7 +21,7 @@ class Mercator(ScoredByLinks):
     def __init__(
         self,
         weights: Mapping[str, float] | None = None,
-        trusted: Iterable[str] | None = None,
+        trusted: Iterable[str] = (),
         bounds: Sequence[float] = DEFAULT_BOUNDS,
     ) -> None:
         """`bounds` decrease: the first is the least score of class 0, and so on; below the last is the lowest class.

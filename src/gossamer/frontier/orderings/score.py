@@ -10,7 +10,6 @@ exact and the order is the same on every machine. Docs: docs/PRIORITY.md. Hot: b
 import math
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from math import log2
 
 from gossamer.frontier.orderings import signals
@@ -55,21 +54,15 @@ _TABLED = 4096  # counts below this are looked up, not computed
 _PER_UNIT = (1.0 - INITIAL) / LINK_UNIT
 
 
-def trusted_by_default() -> tuple[str, ...]:
-    """The trusted domains of a configuration that names none."""
-    lines = files("gossamer.frontier.orderings").joinpath("trusted.txt").read_text(encoding="ascii").splitlines()
-    return tuple(line for line in lines if line and not line.startswith("#"))
-
-
 class ScoredByLinks(Ordering):
     """What `mercator` and `best-first` have in common: the score."""
 
     unit = float(OCTAVE)
 
-    def __init__(self, weights: Mapping[str, float] | None = None, trusted: Iterable[str] | None = None) -> None:
+    def __init__(self, weights: Mapping[str, float] | None = None, trusted: Iterable[str] = ()) -> None:
         """`weights` by name of term; others keep their default. Raises ValueError with the offending value."""
         self.weights = _checked_weights(weights or {})
-        self.trusted = TrustedDomains(trusted_by_default() if trusted is None else trusted)
+        self.trusted = TrustedDomains(trusted)
         self.moved_by_links = any(self.weights[name] > 0 for name in BORNE_BY_LINKS)
         self._prepare()
 
