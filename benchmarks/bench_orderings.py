@@ -15,13 +15,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gossamer.config.policies import domain_of
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, read_graph, with_domains, without_urls
 from gossamer.lab.simulate.plot import plot, svg
 from gossamer.lab.simulate.policies import POLICIES, CrawlFacts
 from gossamer.lab.simulate.replay import Curve, Plan, compare, crawl_order, heading, seed_pages
 from gossamer.lab.simweb.config import preset
-from gossamer.model.units import HostKey
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = RESULTS / "orderings.md"
@@ -68,7 +66,7 @@ def costs(graph: LinkGraph, ranks: Sequence[float]) -> list[tuple[str, float, fl
 def graph_named(name: str, folder: Path) -> LinkGraph:
     stem, _, urls = name.partition(" ")
     graph = simulated(20_000) if stem == "simweb" else read_graph(folder / f"{stem}.graph-txt.gz")
-    return with_domains(graph, lambda host: domain_of(HostKey(host))[0]) if urls else without_urls(graph)
+    return with_domains(graph) if urls else without_urls(graph)
 
 
 def replay_all(folder: Path) -> Kept:

@@ -38,7 +38,7 @@ SELF_EXPLANATORY = set(
     access all_workers answer app argparse_types authority backoff best_first blocking bloom body build cache cares
     certificates chance charset cli clock codings config config_options content_types control counters
     curl database deadlines directory display dns documents durations endless engines entries errors event_stream
-    events exact explain explain_reader export export_reader extract failures feeds fetch fetcher fetchers files
+    events exact explain export extract failures feeds fetch fetcher fetchers files
     filter formats formatter ftp graph handle headers history host_table http http_dates http_server ipc knowledge
     library links listing lists locations log lookup main mercator metadata metric_table metrics mime model multi
     observe open_crawl options page page_meta pages parquet parse plot plugins policies policy problems processor

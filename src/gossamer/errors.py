@@ -3,7 +3,8 @@
 GossamerError
 ├── UsageError       the command or configuration is wrong: exit 2, say which value
 │   ├── ConfigError      a key, value or pair of keys in gossamer.toml or an option
-│   └── BadSeed          a seed that is not a crawlable URL
+│   ├── BadSeed          a seed that is not a crawlable URL
+│   └── MissingExtra     an optional package is not installed: exit 2, say how to install it
 ├── DirectoryError   the crawl directory cannot be used: exit 1, nothing was touched
 │   ├── DirectoryInUse   another process has it open
 │   └── NotThisCrawl     it contains another crawl, or none
@@ -40,6 +41,14 @@ class BadSeed(UsageError):
         shown = text if len(text) <= 200 else text[:200] + "…"
         super().__init__(f"bad seed {shown!r}{f' ({where})' if where else ''}: {meaning} ({reason})")
         self.text, self.reason = text, reason
+
+
+class MissingExtra(UsageError):
+    """What was asked for needs a package that is not part of the core."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {package}: pip install 'gossamer[{extra}]'")
+        self.extra = extra
 
 
 class DirectoryError(GossamerError):

@@ -75,6 +75,7 @@ EXAMPLES = {
     "hooks": ("watcher", ("watcher",)),
     "json": (None, True),
     "quiet": (None, True),
+    "log.pages": ("-", "-"),
     "search.queries": ("tidal power", ("tidal power",)),
     "filter.exclude_domains": ("a.test", ("a.test",)),
     "service.host": ("::1", "::1"),

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.cli.demo import MARK, demo_config, demo_web, hints, prepare
+from gossamer.cli.demo import MARK, demo_config, demo_web, hints, location_of_demo, prepare
 from gossamer.cli.main import main
+from gossamer.config.load import Config
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.errors import DirectoryError, DirectoryInUse, UsageError
 
@@ -96,10 +97,32 @@ def test_the_demo_crawls_its_web_to_the_end_and_is_polite(
     assert len(pages) == result["discovered"]
 
 
+@pytest.mark.service
+def test_a_demo_in_memory_leaves_no_store_and_gives_no_hints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["demo", "--pages", "12", "--hosts", "3", "--delay", "0.02", "--store", "memory:"]) == 0
+
+    out, err = capfd.readouterr()
+    assert "pages" in out
+    assert "Try next" not in out + err and "warc" not in out
+    assert {path.name for path in (tmp_path / "demo-crawl").iterdir()} == {MARK, "crawl.lock", "crawl.log"}
+
+
+def test_a_demo_is_in_the_directory_that_its_store_names() -> None:
+    assert location_of_demo(None, None) == (Path("demo-crawl"), None)
+    assert location_of_demo(None, "sqlite:other") == (Path("other"), "sqlite:other")
+    assert location_of_demo("other", "memory:") == (Path("other"), "memory:")
+    with pytest.raises(UsageError, match="--store: 'nosuch:other' is not a URL"):
+        location_of_demo(None, "nosuch:other")
+
+
 def pages_of(directory: Path, capfd: pytest.CaptureFixture[str]) -> list[str]:
     main(["pages", "--json", "--dir", str(directory)])
     return capfd.readouterr().out.splitlines()
 
 
 def test_the_hints_name_the_directory() -> None:
-    assert "gossamer pages --dir somewhere" in hints(Path("somewhere"))
+    assert "gossamer pages --dir somewhere" in hints(Config(dir="somewhere"))

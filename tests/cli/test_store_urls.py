@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.tables import SqliteTables
+from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.cli.config_options import config_from
 from gossamer.cli.main import main
 from gossamer.cli.open_crawl import location_of

@@ -6,9 +6,9 @@ from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config, make_config
 from gossamer.config.policies import check_config, politeness_for, rules_for
 from gossamer.errors import ConfigError
+from gossamer.fetch.http.options import HostOptions
 from gossamer.filter.host_table import HostTable, host_table
-from gossamer.filter.scope import parse_scope
-from gossamer.model.units import HostKey, Url
+from gossamer.model.units import HostKey, Origin, Url
 
 SECRET = "hunter2"
 ENVIRONMENT = {"LOGIN": f"joe:{SECRET}", "TOKEN": SECRET, "PROXY": f"http://joe:{SECRET}@proxy.test:8080", "EMPTY": ""}
@@ -106,6 +106,41 @@ def test_credentials_come_from_the_environment_and_are_shown_nowhere() -> None:
     assert SECRET not in repr(basic) + repr(bearer)
 
 
+def test_headers_and_credentials_are_those_of_one_origin() -> None:
+    own = {"headers": {"X-Own": "1"}, "auth": "basic", "auth_env": "LOGIN"}
+    found = settings_for(
+        {
+            "a.test": own,
+            "b.test": {**own, "origin": "http://b.test:8080"},
+            "*.c.test": {**own, "origin": "https://*.c.test:444/"},
+            "d.test": {**own, "origin": "ftp://D.test"},
+            "e.test": {"verify": False},
+        },
+        {"headers": {"X-All": "2"}},
+    )
+    all_of = {"https": 443, "http": 80, "ftp": 21}
+    origins = [
+        *((f"{scheme}://{host}", all_of[scheme]) for scheme in all_of for host in ("a.test", "b.test", "d.test")),
+        *(
+            (f"{scheme}://{host}:{port}", port)
+            for scheme in all_of
+            for port in (444, 8080)
+            for host in ("b.test", "x.c.test")
+        ),
+    ]
+
+    def options(origin: str, port: int) -> HostOptions:
+        host = HostKey(origin.partition("://")[2].partition(":")[0])
+        return found.for_host(host).options_for(Origin(origin), port)
+
+    with_secrets = {origin for origin, port in origins if options(origin, port).basic is not None}
+    assert with_secrets == {"https://a.test", "http://b.test:8080", "https://x.c.test:444", "ftp://d.test"}
+    for origin, port in origins:
+        names = [name for name, _ in options(origin, port).headers]
+        assert names == (["X-All", "X-Own"] if origin in with_secrets else ["X-All"])
+    assert not options("http://e.test", 80).verify
+
+
 def test_a_host_may_go_without_the_proxy_of_the_others() -> None:
     found = settings_for({"a.test": {"proxy": ""}, "b.test": {}}, {"proxy": "socks5h://127.0.0.1:1080"})
 
@@ -133,10 +168,8 @@ def test_a_hosts_delay_is_its_own_and_the_crawls_for_the_others() -> None:
 
 
 def test_a_hosts_patterns_hold_beside_those_of_all() -> None:
-    config = make_config(
-        {"filter": {"exclude": ["*/print/*"]}, "host": {"a.test": {"include": ["*/news/*"], "exclude": ["*.php"]}}}, {}
-    )
-    rules = rules_for(config, parse_scope("any"))
+    own = {"a.test": {"include": ["*/news/*"], "exclude": ["*.php"]}}
+    rules = rules_for(make_config({"scope": "any", "filter": {"exclude": ["*/print/*"]}, "host": own}, {}))
 
     def verdict(url: str) -> str | None:
         return rules.may_enter(Url(url), HostKey(url.split("/")[2]), 0)
@@ -155,6 +188,11 @@ def test_a_hosts_patterns_hold_beside_those_of_all() -> None:
 @pytest.mark.parametrize(
     ("host", "fetch", "message"),
     [
+        *(
+            ({"a.test": {"headers": {"X": "1"}, "origin": origin}}, {}, 'host."a.test".origin: .* is not an origin')
+            for origin in ("a.test", "https://b.test", "https://a.test.b", "gopher://a.test", "https://a.test:0")
+        ),
+        ({"a.test": {"origin": "https://a.test"}}, {}, 'host."a.test".origin: must be given together with headers'),
         ({"a.test": {"auth": "basic", "auth_env": "NOWHERE"}}, {}, 'host."a.test".auth_env: the env.*NOWHERE'),
         ({"a.test": {"auth": "bearer", "auth_env": "EMPTY"}}, {}, 'host."a.test".auth_env: the env.*EMPTY'),
         ({"a.test": {"auth": "basic", "auth_env": "TOKEN"}}, {}, 'host."a.test".auth_env: the env.*TOKEN'),

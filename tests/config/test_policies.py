@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.config.load import Config, make_config
-from gossamer.config.policies import canonicaliser_for, check_config, domain_of, ordering_for, politeness_for, rules_for
+from gossamer.config.policies import canonicaliser_for, check_config, ordering_for, politeness_for, rules_for
 from gossamer.errors import ConfigError
-from gossamer.filter.scope import parse_scope
+from gossamer.filter.domains import domain_of
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.units import HostKey, Url
 
@@ -38,8 +38,10 @@ def test_the_gaps_are_those_of_the_configuration() -> None:
 
 
 def test_the_rules_of_entry_are_those_of_the_configuration() -> None:
-    config = make_config({"max_depth": 3, "filter": {"exclude_extensions": [".PDF"], "drop_query": True}}, {})
-    rules, host = rules_for(config, parse_scope("any")), HostKey("h.test")
+    config = make_config(
+        {"scope": "any", "max_depth": 3, "filter": {"exclude_extensions": [".PDF"], "drop_query": True}}, {}
+    )
+    rules, host = rules_for(config), HostKey("h.test")
 
     assert rules.may_enter(Url("http://h.test/a.pdf"), host, 1) == "extension"
     assert rules.may_enter(Url("http://h.test/a.zip"), host, 1) is None

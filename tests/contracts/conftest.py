@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from gossamer.backends.contact_journal import ContactLog
-from gossamer.backends.memory import MemoryContactJournal, MemoryTables
-from gossamer.backends.sqlite.tables import SqliteTables
-from gossamer.store.ports import ContactJournal
+from gossamer.backends.memory import MemoryArchive, MemoryContactJournal, MemoryTables
+from gossamer.backends.sqlite.driver import SqliteTables
+from gossamer.backends.warc.archive import WarcArchive
+from gossamer.backends.warc.captures import WarcCaptures
+from gossamer.reports.ports import Archive
+from gossamer.store.ports import CaptureFiles, ContactJournal
 from tests.backends.sqlite.sqlite_store import AnyTables
+from tests.backends.warc.warc_samples import new_ids, writer_in
 
 TABLES: dict[str, Callable[[Path], AnyTables]] = {
     "sqlite": lambda directory: SqliteTables(directory / "crawl.db"),
@@ -19,6 +24,25 @@ JOURNALS: dict[str, Callable[[Path], ContactJournal]] = {
     "file": lambda directory: ContactLog((directory / "contacts.0", directory / "contacts.1")),
     "memory": lambda directory: MemoryContactJournal(),
 }
+
+
+class ArchivePorts(NamedTuple):
+    """One archive, for writing and for reading."""
+
+    captures: CaptureFiles
+    archive: Archive
+
+
+def _in_files(directory: Path) -> ArchivePorts:
+    return ArchivePorts(WarcCaptures(writer_in(directory), new_ids(1)), WarcArchive(directory))
+
+
+def _in_memory(directory: Path) -> ArchivePorts:
+    made = MemoryArchive(new_ids(1))
+    return ArchivePorts(made, made)
+
+
+ARCHIVES: dict[str, Callable[[Path], ArchivePorts]] = {"file": _in_files, "memory": _in_memory}
 
 
 @pytest.fixture(params=TABLES)
@@ -34,3 +58,8 @@ def tables(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyTables
 @pytest.fixture(params=JOURNALS)
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> ContactJournal:
     return JOURNALS[request.param](tmp_path)
+
+
+@pytest.fixture(params=ARCHIVES)
+def archive_ports(request: pytest.FixtureRequest, tmp_path: Path) -> ArchivePorts:
+    return ARCHIVES[request.param](tmp_path)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.database import open_for_writing, transaction
+from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.crawl.counters import Counters
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
 from gossamer.reports.records import Json
+from gossamer.reports.table.status import StatusQueries
 from gossamer.store.table.bulk_changes import apply_changes
 from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement, sqlite_only
 
@@ -41,7 +41,7 @@ def states_of(store: Store) -> dict[str, int]:
 
 
 def check_counters(store: Store) -> Json:
-    found = reports.status(store.db)
+    found = StatusQueries(store.reading).totals()
     states = found["states"]
     assert isinstance(states, dict)
     assert {state: n for state, n in states.items() if n} == states_of(store)
@@ -93,8 +93,9 @@ def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, 
         "SELECT max(place) FROM urls"
     )
     with closing(open_for_writing(copy)) as db:
-        with transaction(db):
-            done = apply_changes(SqliteDatabase(db), orders(), store.ordering.standing, Instant(float(str(stamp))))
+        database = SqliteDatabase(db)
+        with database.transaction():
+            done = apply_changes(database, orders(), store.ordering.standing, Instant(float(str(stamp))))
 
         assert done == 3
         for rows in (columns, counters, fronts):

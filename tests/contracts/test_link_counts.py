@@ -207,8 +207,8 @@ def test_scores_do_not_depend_on_the_order_in_which_links_are_found(tmp_path: Pa
         first = [candidate(names[n], n, found_on=max(0, n - 6)) for n in range(1, 25)]
         for number in range(0, 24, 3):
             store.writer.commit(Batch(candidates=first[number : number + 3]), store.now)
-        host_of = dict(store.rows("SELECT id, host_id FROM urls"))
-        fetched = [settlement(n, host_id=int(str(host_of[n])))._replace(status=200) for n in range(1, 9)]
+        homes = store.rows("SELECT id, host_id FROM urls WHERE id < 9")
+        fetched = [settlement(int(str(n)), host_id=int(str(host_id)))._replace(status=200) for n, host_id in homes]
         store.writer.commit(Batch(settlements=fetched), store.now)
         chance.shuffle(pages)
         at = 0

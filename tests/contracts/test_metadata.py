@@ -5,10 +5,10 @@ from contextlib import closing
 
 import pytest
 
-from gossamer.backends.sqlite.reports import status
 from gossamer.model.batch import Batch, LearntParameter
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant
+from gossamer.reports.table.status import StatusQueries
 from gossamer.store.table.metadata import learned_parameters, lift_cuts
 from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement
 
@@ -79,7 +79,7 @@ def test_lifting_gives_back_what_was_cut_on_hosts_that_are_free_and_nothing_else
     assert store.value("SELECT value FROM counters WHERE name = 'state:queued'") == 4
     assert store.value("SELECT value FROM counters WHERE name = 'state:excluded'") == 2
     assert (1, 0) in store.rows("SELECT host_id, front FROM fronts")
-    assert status(store.db)["excluded"] == {"robots_denied": 1, "trap:alike": 1}
+    assert StatusQueries(store.reading).totals()["excluded"] == {"robots_denied": 1, "trap:alike": 1}
 
 
 def test_with_no_cut_to_lift_nothing_changes(store: Store) -> None:

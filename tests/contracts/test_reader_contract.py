@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlEditor, SqliteCrawlReader
 from gossamer.model.batch import Batch, SeedRecord
 from gossamer.model.facts import QueuePosition, UrlFacts
 from gossamer.model.settlement import Settlement
@@ -15,6 +14,7 @@ from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, 
 from gossamer.reports.link_graph import StoredGraph
 from gossamer.reports.ports import CrawlEditor, CrawlReader
 from gossamer.reports.records import HOST_SORTS, DeadFilter, HostFilter, OrphanRecord, PageFilter
+from gossamer.reports.table.reader import TableEditor, TableReader
 from tests.backends.sqlite.sqlite_store import FILE, START, AnyTables, Store, candidate, links_of, settlement
 
 NOW = Instant(START)
@@ -50,12 +50,12 @@ def store(tables: AnyTables) -> Iterator[Store]:
 
 @pytest.fixture
 def reader(store: Store) -> CrawlReader:
-    return SqliteCrawlReader(store.reading.connection)
+    return TableReader(store.reading)
 
 
 @pytest.fixture
 def editor(store: Store) -> CrawlEditor:
-    return SqliteCrawlEditor(store.writer_db)
+    return TableEditor(store.database)
 
 
 # --- the crawl as a whole --------------------------------------------------------------------------------

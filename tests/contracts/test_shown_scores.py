@@ -12,7 +12,6 @@ from fractions import Fraction
 import pytest
 
 from gossamer.backends.memory import MemoryTables
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.batch import Batch
 from gossamer.model.facts import HostFacts, UrlFacts
@@ -22,6 +21,7 @@ from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Fingerprint, HostId, HostKey, Seconds, Url
 from gossamer.reports.records import PageFilter, page_object
 from gossamer.reports.scores import Scores
+from gossamer.reports.table.pages import PageQueries
 from tests.backends.sqlite.sqlite_store import Store, domain_of
 
 HOSTS = ("a.one.com", "b.one.com", "two.com", "x.four.org", "five.org", "six.net")
@@ -197,7 +197,7 @@ def test_the_priority_shown_is_the_formula_after_any_links_and_visits(order: str
         now = crawl.store.now
         scores = Scores(crawl.ordering, now)
 
-        rows = list(SqliteCrawlReader(crawl.store.db).pages.stream(PageFilter()))
+        rows = list(PageQueries(crawl.store.reading).stream(PageFilter()))
         pages = [page_object(row, scores.total, scores.parts) for row in rows]
 
         expected = [FORMULAS[order](crawl.twin, number, now) for number in range(len(crawl.twin.urls))]

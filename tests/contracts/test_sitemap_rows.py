@@ -55,7 +55,9 @@ def test_a_priority_in_a_sitemap_counts_for_a_new_url_and_for_one_that_waits(tab
         worth = {numbers[0]: 1.0, numbers[1]: 0.0}
         hints = [hint(number)._replace(priority=priority) for number, priority in worth.items()]
         store.writer.commit(Batch(candidates=found, hints=hints), store.now)
-        high, low, plain = (row[0] for row in store.rows("SELECT priority FROM urls WHERE id > ? ORDER BY id", first))
+        high, low, plain = (
+            float(str(x)) for (x,) in store.rows("SELECT priority FROM urls WHERE id > ? ORDER BY id", first)
+        )
         assert high - plain > 700 and plain - low > 700  # octaves of 1024, cut to quarters, less the ordinals
 
         moved = store.writer.commit(Batch(hints=[hint(numbers[2])._replace(priority=1.0)]), store.now).moved
@@ -78,7 +80,7 @@ def test_the_last_modified_of_the_page_itself_counts_when_it_is_scored_again(sto
 
     store.writer.commit(Batch(requeue=RequeueOrder(Instant(due + 1.0), 10)), Instant(due + 1.0))
 
-    fresh, old, never = (row[0] for row in store.rows("SELECT priority FROM urls ORDER BY id"))
+    fresh, old, never = (float(str(x)) for (x,) in store.rows("SELECT priority FROM urls ORDER BY id"))
     assert fresh - old > 400 and old - never < 100  # half an octave; a date in the future says nothing
 
 

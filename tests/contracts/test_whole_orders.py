@@ -357,6 +357,6 @@ def simulated(web: Web, order: str) -> list[int]:
         suffix_of=[("com", "org", "net").index(host.split(".")[-1]) for host in hosts],
         urls=web.urls,
     )
-    graph = with_domains(graph, lambda host: domain_of(HostKey(host))[0])
+    graph = with_domains(graph)
     known = CrawlFacts(graph.site_of, graph.suffix_of, graph.urls, domain_of=graph.domain_of)
     return list(crawl_order(graph, POLICIES[order](known), web.seeds))

@@ -10,6 +10,7 @@ from gossamer.backends.contact_journal import ContactLog
 from gossamer.clock import VirtualClock
 from gossamer.config.hosts import HostSettings, HostSettingsTable
 from gossamer.crawl.counters import Counters, CrawlState
+from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester, Route
 from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
@@ -58,6 +59,14 @@ class _Writer:
     def close(self) -> None: ...
 
 
+class _CommitFlag(CrawlObserver):
+    def __init__(self, flag: asyncio.Event) -> None:
+        self._flag = flag
+
+    def committed(self, committed: Committed) -> None:
+        self._flag.set()
+
+
 class Rig:
     """A crawl that knows the hosts `a.test` and `b.test`. `load` gives them back queues."""
 
@@ -86,9 +95,9 @@ class Rig:
         writer = _Writer()
         self.commits = writer.commits
         self.committed = asyncio.Event()
-        self.store = WriterThread(
-            writer, clock, before_commit=lambda batch: None, on_commit=lambda committed: self.committed.set()
-        )
+        observers = Observers(clock)
+        observers.subscribe(_CommitFlag(self.committed))
+        self.store = WriterThread(writer, clock, observers)
         self.hosts = HostSettingsTable()
         self.counters = Counters({})
         self.state = CrawlState(self.frontier, self.store, self.counters, clock)

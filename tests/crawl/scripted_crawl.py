@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 from gossamer.clock import VirtualClock
 from gossamer.config.load import make_config
 from gossamer.crawl.events import Outcome
-from gossamer.crawl.run.assemble import Crawl, assemble
+from gossamer.crawl.run.assemble import assemble
+from gossamer.crawl.run.crawl import Crawl
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.ports import Request, SchemeFetcher
 from gossamer.filter.canonical import canonicalise

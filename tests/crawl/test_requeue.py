@@ -9,6 +9,7 @@ import pytest
 from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.crawl.counters import Counters
+from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import LOW_MARK, MAX_REQUEUED, STALLED_AFTER, Requeue
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.states import UrlState
@@ -37,7 +38,7 @@ class Scene:
     ) -> None:
         self.store = store
         self.counters = Counters(store.loader.counters())
-        self.thread = WriterThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
+        self.thread = WriterThread(store.writer, store.clock, Observers(store.clock))
         price = price_from(None, settings, 1.0, store.now)
         plans = RecrawlPlanner(settings, RECRAWL_POLICIES[policy](), recrawl_rules_for(settings), price)
         self.requeue = Requeue(settings, plans, self.thread, self.counters, store.now, tokens)

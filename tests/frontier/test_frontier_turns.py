@@ -1,8 +1,10 @@
 """Turns: which host is visited, when, and what the frontier returns when none may be."""
 
+from dataclasses import replace
+
 import pytest
 
-from gossamer.frontier.decisions import FrontierLimits, Idle, WaitUntil, selector_shares
+from gossamer.frontier.decisions import FrontierLimits, Idle, WaitUntil
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import Load
 from gossamer.model.task import Visit
@@ -241,8 +243,8 @@ def test_under_load_the_ratios_of_load_apply_and_are_shown() -> None:
     shown = world.frontier.statistics()
     assert shown.load is Load.HIGH
     assert shown.drawn == (80, 15, 5)
-    assert selector_shares(shown.drawn) == (80.0, 15.0, 5.0)
-    assert selector_shares([0, 0, 0]) == (0.0, 0.0, 0.0)
+    assert shown.shares == (80.0, 15.0, 5.0)
+    assert replace(shown, drawn=(0, 0, 0)).shares == (0.0, 0.0, 0.0)
 
 
 def test_statistics_count_what_is_there() -> None:

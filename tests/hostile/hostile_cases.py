@@ -44,6 +44,7 @@ GROUPS: tuple[Group, ...] = (
             "HF-25": "a head that readers understand differently: two Location fields, a CR within a value",
             "HF-26": "an endless run of informational responses",
             "HF-27": "206 with a part of the document, although none was requested",
+            "HF-28": "HTTP/2 streams that are refused, and connections that end, with an invitation to ask again",
         },
     ),
     Group(
@@ -92,6 +93,7 @@ GROUPS: tuple[Group, ...] = (
             "RD-16": "a hundred hosts that redirect to one victim",
             "RD-17": "300 with a page of alternatives",
             "RD-18": "a `Refresh` header",
+            "RD-19": "a redirect from an origin with credentials to http, or to another port",
         },
     ),
     Group(
@@ -217,6 +219,13 @@ GROUPS: tuple[Group, ...] = (
             "RT-09": "Retry-After in a redirect, or in a page",
             "RT-10": "Retry-After as a date, by a clock that is wrong",
             "RT-11": "429 for ever, for the only URL of a host",
+        },
+    ),
+    Group(
+        "Output",
+        {
+            "OU-01": "titles, link texts and paragraphs that a spreadsheet takes for formulas",
+            "OU-02": "control characters in titles, header fields, status lines and redirects, shown on a terminal",
         },
     ),
     Group(

@@ -56,7 +56,7 @@ def test_headers_and_credentials_reach_their_host_alone_and_are_written_down_now
         with SmallServer({"/": links("/away", there.base + "/"), "/away": away}, HERE) as here:
             toml = (
                 '[fetch]\naccept_language = "mi"\nheaders = { "X-All" = "1" }\n'
-                f'[host."{HERE}"]\nauth = "basic"\nauth_env = "THE_LOGIN"\n'
+                f'[host."{HERE}"]\norigin = "{here.base}"\nauth = "basic"\nauth_env = "THE_LOGIN"\n'
                 f'headers = {{ "X-Own" = "2", "X-Api-Key" = "{SECRET}" }}\n'
             )
             ended = crawl(tmp_path, toml, f"{here.base}/")
@@ -78,6 +78,35 @@ def test_headers_and_credentials_reach_their_host_alone_and_are_written_down_now
     assert any(b"Authorization: [not recorded]" in data for _, data in everything)
     for name, data in everything:
         assert SECRET.encode() not in data and sent[6:].encode() not in data, name
+
+
+def test_rd_19_what_is_meant_for_https_is_sent_neither_over_http_nor_to_another_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_LOGIN", f"joe:{SECRET}")
+    tls = authority().server_side(HERE)
+    pages = {"/": page("home"), "/arrived": page("arrived")}
+    with SmallServer(pages, HERE) as plain, SmallServer(pages, HERE, tls=tls) as other:
+        site = {
+            "/": links("/down", "/across", f"{plain.base}/", f"{other.base}/"),
+            "/down": Answer("", 302, {"Location": f"{plain.base}/arrived"}),
+            "/across": Answer("", 302, {"Location": f"{other.base}/arrived"}),
+        }
+        with SmallServer(site, HERE, tls=tls) as secure:
+            toml = (
+                f'[fetch]\nca_bundle = "{authority().ca_file}"\n'
+                f'[host."{HERE}"]\norigin = "{secure.base}"\nauth = "basic"\nauth_env = "THE_LOGIN"\n'
+                f'headers = {{ "X-Api-Key" = "{SECRET}" }}\n'
+            )
+            crawl(tmp_path, toml, f"{secure.base}/")
+
+    assert {asked.path for asked in secure.asked} == {"/robots.txt", *site}
+    for asked in secure.asked:
+        assert {"Authorization", "X-Api-Key"} <= set(asked.headers.keys())
+    for server in (plain, other):
+        assert {asked.path for asked in server.asked} == {"/robots.txt", *pages}
+        for asked in server.asked:
+            assert not {"Authorization", "X-Api-Key"} & set(asked.headers.keys())
 
 
 @pytest.mark.parametrize("variable", [None, "", SECRET])
@@ -226,7 +255,6 @@ def test_certificates_are_checked_unless_the_operator_trusts_otherwise(tmp_path:
 def test_a_running_crawl_takes_new_host_sections_on_sighup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THE_LOGIN", f"joe:{SECRET}")
     toml, log = tmp_path / "my.toml", tmp_path / "crawl" / "crawl.log"
-    toml.write_text(f'[host."{HERE}"]\nheaders = {{ "X-Own" = "old" }}\n')
 
     def says(event: str) -> bool:
         return log.exists() and event.encode() in log.read_bytes()
@@ -242,6 +270,7 @@ def test_a_running_crawl_takes_new_host_sections_on_sighup(tmp_path: Path, monke
         return links(f"/{number + 1}") if number < 14 else Answer("plain", headers={"Content-Type": "text/plain"})
 
     with SmallServer(site, HERE) as server:
+        toml.write_text(f'[host."{HERE}"]\norigin = "{server.base}"\nheaders = {{ "X-Own" = "old" }}\n')
         options = ["--config", toml, "--dir", tmp_path / "crawl", "--delay", 0.1, "--max-depth", 60, *LOCAL, "--quiet"]
         with Command("crawl", f"{server.base}/", *options) as running:
             wait_until(lambda: len(server.asked) > 4 or not running.runs, "the crawl to get going")
@@ -251,7 +280,7 @@ def test_a_running_crawl_takes_new_host_sections_on_sighup(tmp_path: Path, monke
             refused = len(server.asked)
             toml.write_text(
                 f'[host."{HERE}"]\nheaders = {{ "X-Own" = "new" }}\nkinds = ["html"]\ndelay = 0.2\n'
-                'auth = "basic"\nauth_env = "THE_LOGIN"\n'
+                f'auth = "basic"\nauth_env = "THE_LOGIN"\norigin = "{server.base}"\n'
             )
             os.kill(running.process.pid, signal.SIGHUP)
             wait_until(lambda: says("rules.changed") or not running.runs, "word that they are read")

@@ -2,15 +2,23 @@
 
 import asyncio
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from gossamer.cli.verify import examine
+from gossamer.clock import SteadyClock
 from gossamer.config.load import Config
-from gossamer.config.policies import canonicaliser_for
+from gossamer.config.policies import PolicyCache, canonicaliser_for
 from gossamer.crawl.run.session import session
+from gossamer.extract.full_page import Wanted
 from gossamer.model.states import UrlState
-from gossamer.observe.display import NoDisplay
+from gossamer.observe.display import NoDisplay, ProgressLine
+from gossamer.reports.all_workers import WorkerStore
+from gossamer.reports.export.documents import Documents
+from gossamer.reports.ports import Archive, CrawlReader
+from gossamer.reports.queries import explain_url
 from gossamer.reports.records import Json, PageFilter
 from gossamer.seed.lists import read_arguments
 from tests.integration.crawl_process import gossamer, scene, small_web
@@ -29,7 +37,21 @@ async def crawl(config: Config, urls: list[str]) -> tuple[Json, Pages]:
         with closing(opened.crawl.open_reader()) as reader:
             totals = reader.status.totals()
             pages = {row.url: (_kind(row.state), row.status, row.digest) for row in reader.pages.stream(PageFilter())}
+            check_archive(config, reader, opened.crawl.archive)
     return totals, pages
+
+
+def check_archive(config: Config, reader: CrawlReader, archive: Archive) -> None:
+    """Nothing is wrong with the archive of a running crawl, and its documents are found by explain and export."""
+    assert examine(reader.audit, archive, config, ProgressLine(StringIO(), SteadyClock(), ""), running=True).sound
+    stored = [row for row in reader.pages.stream(PageFilter(state=UrlState.STORED)) if row.mime == "text/html"]
+    documents = Documents(archive, Wanted(text=True))
+    for row in stored[:20]:
+        assert row.warc_file is not None and row.warc_offset is not None and row.warc_length is not None
+        document = documents.open(row.warc_file, row.warc_offset, row.warc_length)
+        assert document is not None and document.response.url == row.url and document.text
+    story = explain_url([WorkerStore(reader)], archive, PolicyCache(config), stored[0].url, running=True)
+    assert story.archive is not None and story.archive.sound
 
 
 def _kind(state: UrlState) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.simulate import graph_of_crawl
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.lab.simweb.audit import ground_truth
 from tests.contracts.test_whole_orders import MODELS, Web
 from tests.integration.crawl_process import gossamer, scene, small_web
@@ -66,7 +67,7 @@ def test_with_one_slot_the_order_of_a_crawl_is_the_formulas(order: str, tmp_path
     asked = [(r.host, r.target) for r in stage.web.requests() if r.target != "/robots.txt"]
     assert ended.status == 0, ended.err
 
-    graph = graph_of_crawl(stage.dir)
+    graph = graph_of_crawl(CrawlLocation(stage.dir))
     assert graph.urls is not None
     links = [list(graph.links_of(page)) for page in range(graph.pages)]
     expected = MODELS[order](Web(list(graph.urls), links, list(graph.seeds))).run()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from tests.extract.test_pdf import document as pdf_document
 from tests.integration.crawl_process import Command, Json, gossamer, scene, small_web, wait_for_requests
 from tests.integration.raw_site import RawSite, answer, chunked
 from tests.warc_checking import check_warcs
@@ -204,6 +205,44 @@ def test_texts_are_exported_once_for_each_document(crawled: Crawled) -> None:
     assert rows.keys() == {"/", "/same", "/pieces", "/deep"}
     assert str(rows["/same"]["text"]).startswith("Das ist der Text einer Seite")
     assert (rows["/same"]["language"], rows["/deep"]["language"]) == ("de", "en")
+
+
+def test_pages_are_exported_as_markdown_files_in_a_new_directory(crawled: Crawled, tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+
+    crawled.export("--what", "markdown", "-o", folder)
+
+    host = crawled.base.partition("://")[2].replace(":", "_")
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")}
+    (same,) = (path for path in folder.rglob("same*.md"))
+    assert {name.partition("/")[0] for name in names} == {host}
+    assert len(names) == len(crawled.rows("--what", "text"))
+    head, _, text = same.read_text().removeprefix("---\n").partition("---\n")
+    meta = {key: json.loads(value) for key, _, value in (line.partition(": ") for line in head.splitlines())}
+    assert (meta["url"], meta["title"], meta["language"]) == (crawled.base + "/same", "Gleich", "de")
+    assert set(meta) == {"url", "title", "fetched_at", "language", "digest"}
+    assert f"[weiter]({crawled.base}/deep)" in text
+    again = gossamer("export", "--dir", crawled.dir, "--what", "markdown", "-o", folder)
+    assert (again.status, "is not empty" in again.err) == (2, True)
+
+
+def test_the_text_of_a_pdf_is_exported_and_an_unreadable_one_is_counted(tmp_path: Path) -> None:
+    pages = {
+        "/": answer(b"<a href=/good.pdf>good</a> <a href=/bad.pdf>bad</a>"),
+        "/good.pdf": answer(pdf_document("The river rose"), kind="application/pdf"),
+        "/bad.pdf": answer(b"%PDF-1.7 and then nothing", kind="application/pdf"),
+    }
+    with RawSite(pages) as served:
+        fixed = ("--dir", tmp_path / "crawl", "--allow-private", "--delay", 0.02, "--quiet")
+        assert gossamer("crawl", served.base + "/", *fixed).status == 0
+
+    ended = gossamer("export", "--dir", tmp_path / "crawl", "--what", "text", "--markdown")
+
+    rows = {str(row["mime"]): row for row in map(json.loads, ended.out.splitlines())}
+    assert (ended.status, len(rows)) == (0, 2)
+    assert (rows["application/pdf"]["text"], rows["application/pdf"]["text_source"]) == ("The river rose", "pdf")
+    assert rows["text/html"]["markdown"]
+    assert "left out: 1 PDF document without readable text (pdf_unreadable)" in ended.err
 
 
 def test_the_graph_is_an_edge_list_by_url_or_by_number(crawled: Crawled, tmp_path: Path) -> None:

@@ -166,6 +166,6 @@ def test_a_slow_host_is_owed_its_rest_whatever_the_fetcher_says(tmp_path: Path) 
 
 async def crawl_flattered(config: Config, seeds: tuple[str, ...]) -> None:
     crawl = assemble(config, read_arguments(seeds, canonicalise))
-    crawl.visitor._requester._fetcher = Flatterer(crawl.fetcher)
+    crawl.requester._fetcher = Flatterer(crawl.fetcher)
     await crawl.engine.run()
     await crawl.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.simulate import graph_of_crawl
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web
 from tests.integration.crawl_process import gossamer, scene, small_web
 
@@ -23,7 +24,7 @@ def test_the_stored_graph_of_a_finished_crawl_is_that_of_the_web_and_can_be_repl
     with scene(tmp_path, config) as stage:
         assert gossamer(*stage.command).status == 0
         web = stage.web.web()
-        stored = graph_of_crawl(stage.dir)
+        stored = graph_of_crawl(CrawlLocation(stage.dir))
 
         ended = gossamer("simulate", "--crawl", stage.dir, "--order", "importance", "--rest", 0, "--json")
 

@@ -9,7 +9,9 @@ import pytest
 
 from gossamer.config.load import make_config
 from gossamer.config.policies import canonicaliser_for
+from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.session import session
+from gossamer.errors import StoreFailed
 from gossamer.observe.display import NoDisplay
 from gossamer.seed.lists import read_arguments
 from tests.integration.crawl_process import gossamer
@@ -53,9 +55,10 @@ async def crawl_with_outage(site: SmallServer, wishes: dict[str, object]) -> tup
         store.outlasts_full_disk = True
         failing = asyncio.Event()
 
-        def tell(error: object) -> None:
-            told.append("store.recovered" if error is None else "store.failing")
-            failing.set()
+        class Listener(CrawlObserver):
+            def store_failing(self, error: StoreFailed | None) -> None:
+                told.append("store.recovered" if error is None else "store.failing")
+                failing.set()
 
         tries, try_to_commit = 0, store._try_to_commit
 
@@ -71,7 +74,8 @@ async def crawl_with_outage(site: SmallServer, wishes: dict[str, object]) -> tup
                 await asyncio.sleep(0.01)
             raise AssertionError(f"waited in vain after {tries} tries")
 
-        store.on_failing, store._try_to_commit = tell, counted
+        opened.crawl.engine.observers.subscribe(Listener())
+        store._try_to_commit = counted
         db = store._writer._db.connection
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages + 4}")  # a disk that is full for SQLite, in mid-transaction

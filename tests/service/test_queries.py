@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import pytest
 
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlEditor, SqliteCrawlReader
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.clock import VirtualClock
 from gossamer.config.load import Config
@@ -18,6 +17,7 @@ from gossamer.errors import StoreFailed
 from gossamer.model.units import HostKey, Instant
 from gossamer.reports.ports import CrawlReader
 from gossamer.reports.records import DeadFilter, PageFilter
+from gossamer.reports.table.reader import TableEditor, TableReader
 from gossamer.service.queries import AT_ONCE, ReadQueries
 from tests.cli.crawl_samples import change, small_crawl
 
@@ -88,8 +88,8 @@ def test_pages_and_dead_letters_have_the_score_of_the_ordering(tmp_path: Path) -
 def test_a_reader_cannot_change_anything(tmp_path: Path) -> None:
     async def ask(questions: ReadQueries) -> None:
         def forget(reader: CrawlReader) -> None:
-            assert isinstance(reader, SqliteCrawlReader)
-            with SqliteCrawlEditor(reader._db).repair(Instant(1.0), ordering_for(Config()).standing) as repair:
+            assert isinstance(reader, TableReader)
+            with TableEditor(reader._db).repair(Instant(1.0), ordering_for(Config()).standing) as repair:
                 repair.forget_visit(1)
 
         with pytest.raises(StoreFailed, match="readonly"):

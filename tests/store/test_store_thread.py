@@ -13,7 +13,7 @@ from gossamer.model.outcome import Response
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.threads import WriterThread
+from gossamer.store.threads import BatchLimits, WriterThread
 
 LONG = 3600.0  # a linger that no test outlasts
 
@@ -44,23 +44,32 @@ class GatedWriter:
 
 
 class Scene:
+    """A store and its listener."""
+
     def __init__(self, linger: float = 0.0, **limits: int) -> None:
         self.writer = GatedWriter()
         self.before: list[int] = []
-        self.committed: list[Committed] = []
+        self.commits: list[Committed] = []
+        self.failing: list[bool] = []  # as it was reported, like `slow`
+        self.slow: list[bool] = []
+        self.trouble = asyncio.Event()
         self._reported = asyncio.Event()
         self.on_commit: Callable[[Committed], None] = lambda committed: None
-        self.store = WriterThread(
-            self.writer,
-            VirtualClock(),
-            before_commit=lambda batch: self.before.append(len(batch.settlements)),
-            on_commit=self._committed,
-            linger=linger,
-            **limits,
-        )
+        self.store = WriterThread(self.writer, VirtualClock(), self, BatchLimits(linger, **limits))
 
-    def _committed(self, committed: Committed) -> None:
-        self.committed.append(committed)
+    def before_commit(self, batch: Batch) -> None:
+        self.before.append(len(batch.settlements))
+
+    def store_failing(self, error: StoreFailed | None) -> None:
+        self.failing.append(error is not None)
+        asyncio.get_running_loop().call_soon(self.trouble.set)
+
+    def store_slow(self, slow: bool) -> None:
+        self.slow.append(slow)
+        self.trouble.set()
+
+    def committed(self, committed: Committed) -> None:
+        self.commits.append(committed)
         self._reported.set()
         self.on_commit(committed)
 
@@ -78,7 +87,7 @@ class Scene:
         assert await asyncio.to_thread(self.writer.entered.acquire, timeout=30)
 
     async def until_reported(self, commits: int) -> None:
-        while len(self.committed) < commits:
+        while len(self.commits) < commits:
             self._reported.clear()
             await self._reported.wait()
 
@@ -248,7 +257,7 @@ def test_finishing_commits_what_is_left_and_what_the_last_commit_brings() -> Non
         await running
         scene.store.close()
 
-        assert sorted(url_id for committed in scene.committed for _, url_id in committed.settled) == [1, 2, 3, 4]
+        assert sorted(url_id for committed in scene.commits for _, url_id in committed.settled) == [1, 2, 3, 4]
         assert scene.store.is_idle
         assert scene.writer.closed
 
@@ -265,7 +274,7 @@ def test_a_commit_that_fails_ends_the_run_and_reports_nothing() -> None:
         with pytest.raises(DiskFull, match="no room"):
             await running
 
-        assert scene.committed == []
+        assert scene.commits == []
         assert not scene.store.is_idle, "what it held is still to be done"
         scene.store.close()
         assert scene.writer.closed
@@ -276,28 +285,20 @@ def test_a_commit_that_fails_ends_the_run_and_reports_nothing() -> None:
 def test_a_store_that_fails_for_a_while_counts_as_full_and_loses_nothing() -> None:
     async def play() -> None:
         scene = Scene()
-        told: list[bool] = []
-        began = asyncio.Event()
-
-        def tell(error: StoreFailed | None) -> None:
-            told.append(error is not None)
-            asyncio.get_running_loop().call_soon(began.set)
-
-        scene.store.on_failing = tell
         scene.writer.failure = StoreFailed("locked")
         running = asyncio.create_task(scene.store.run())
         scene.settle(1)
         scene.let()
-        await asyncio.wait_for(began.wait(), 30)
+        await asyncio.wait_for(scene.trouble.wait(), 30)
 
         assert scene.store.saturation == 1.0
-        assert not running.done() and scene.committed == []
+        assert not running.done() and scene.commits == []
 
         scene.writer.failure = None
         scene.let()
         await scene.until_reported(1)
         assert scene.store.failing is None and scene.store.saturation < 0.1
-        assert scene.sizes == [1] and told == [True, False]
+        assert scene.sizes == [1] and scene.failing == [True, False]
         scene.store.finish()
         await running
         scene.store.close()
@@ -309,17 +310,9 @@ def test_a_commit_that_takes_very_long_counts_as_full_until_it_ends() -> None:
     async def play() -> None:
         scene = Scene()
         scene.store.slow_after = 0.01
-        told: list[bool] = []
-        began = asyncio.Event()
-
-        def tell(slow: bool) -> None:
-            told.append(slow)
-            began.set()
-
-        scene.store.on_slow = tell
         running = asyncio.create_task(scene.store.run())
         scene.settle(1)
-        await asyncio.wait_for(began.wait(), 30)
+        await asyncio.wait_for(scene.trouble.wait(), 30)
 
         assert (scene.store.slow, scene.store.saturation) == (True, 1.0)
         assert scene.store.failing is None
@@ -327,7 +320,7 @@ def test_a_commit_that_takes_very_long_counts_as_full_until_it_ends() -> None:
         scene.let()
         await scene.until_reported(1)
         assert (scene.store.slow, scene.store.saturation < 0.1) == (False, True)
-        assert scene.sizes == [1] and told == [True, False]
+        assert scene.sizes == [1] and scene.slow == [True, False]
         scene.store.finish()
         await running
         scene.store.close()
@@ -340,8 +333,6 @@ def test_commits_that_end_in_time_are_not_slow() -> None:
         scene = Scene()
         scene.let()
         scene.store.slow_after = LONG
-        told: list[bool] = []
-        scene.store.on_slow = told.append
         running = asyncio.create_task(scene.store.run())
         for url_id in range(5):
             scene.settle(url_id)
@@ -350,7 +341,7 @@ def test_commits_that_end_in_time_are_not_slow() -> None:
         await running
         scene.store.close()
 
-        assert told == []
+        assert scene.slow == []
 
     playing(play)
 

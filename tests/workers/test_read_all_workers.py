@@ -13,7 +13,9 @@ import pytest
 
 from gossamer.backends.sqlite.database import connect
 from gossamer.backends.warc.reader import read_record
+from gossamer.config.overrides import HostOverrides, Overrides
 from gossamer.lab.simweb.run import SimwebProcess
+from gossamer.model.units import HostKey
 from tests.integration.crawl_process import Command, Ended, Json, gossamer, small_web, wait_until
 
 pytestmark = pytest.mark.service
@@ -431,11 +433,11 @@ def test_the_report_at_the_end_names_the_files_of_all_workers(three: Path) -> No
 
 
 def test_overrides_for_hosts_of_any_worker_are_shown(three: Path) -> None:
-    orders = {"paused": False, "paused_hosts": ["nowhere2.test"], "dropped_hosts": [], "delays": {}}
+    overrides = Overrides(hosts=HostOverrides(paused={HostKey("nowhere2.test")}))
     for number in range(WORKERS):
         if rows(three, "SELECT 1 FROM hosts WHERE host = 'nowhere2.test'")[number]:
             with closing(connect(three / f"worker-{number + 1}" / "crawl.db")) as db:
-                db.execute("INSERT INTO facts (name, value) VALUES ('service', ?)", (json.dumps(orders),))
+                db.execute("INSERT INTO facts (name, value) VALUES ('service', ?)", (overrides.to_text(),))
     assert gossamer("dead", "requeue", "--host", "nowhere2.test", "--dir", three).status == 0
 
     told = gossamer("hosts", "--host", "nowhere2.test", "--dir", three, "--json").lines

@@ -1,72 +1,84 @@
 """A crawl that leaves nothing on disk: `--store memory:`, for tests.
 
-The contact journal and the archive are Python objects. The tables are an SQLite database in memory behind the same
-statements as the one on disk (ADR 24): `MemoryTables` keeps it alive, and each connection to it is a `Database`.
+The contact journal and the archive are Python objects; the records in the archive are those of WARC files. The tables
+are an SQLite database in memory behind the same statements as the one on disk (ADR 24): `MemoryTables` keeps it alive,
+and each connection to it is a `Database`.
 
 All of it belongs to the process and is gone with `MemoryTables.close`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from io import BytesIO
 from itertools import count
 from typing import NamedTuple
 
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlEditor, SqliteCrawlReader
 from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
-from gossamer.errors import StoreFailed
+from gossamer.backends.warc.captures import WarcEncoder
+from gossamer.backends.warc.reader import record_in, scan_records_in
+from gossamer.backends.warc.record import RecordIds
+from gossamer.errors import ArchiveError
+from gossamer.model.archive_record import ArchivedRecord
 from gossamer.model.loads import LastContact
 from gossamer.model.settlement import Capture
 from gossamer.model.units import HostId, Instant
 from gossamer.store.ports import Location
 
 FILE = "memory"
-"""The name of the one file that this archive seems to have."""
-
-Encode = Callable[[Capture], tuple[bytes, ...]]
-"""The records of a capture, the one with its document first."""
+"""The name of the one file that this archive has."""
 
 
-class _Record(NamedTuple):
-    offset: int
-    data: bytes
+class MemoryArchive:
+    """`CaptureFiles`, and `reports.ports.Archive` for the same process. A record can be read as soon as it is appended,
+    from any thread."""
 
-
-class MemoryCaptures:
-    """`CaptureFiles` without files. A record can be read as soon as it is appended."""
-
-    def __init__(self, encode: Encode) -> None:
-        self._encode = encode
-        self._records: dict[int, _Record] = {}  # by offset, in the order in which they were appended
-        self._length = 0
+    def __init__(self, ids: RecordIds) -> None:
+        self._encoder = WarcEncoder(ids)  # for captures that come without their records
+        self._content = bytearray()  # every change of it is one step
         self._committed = 0
 
     def append(self, capture: Capture) -> Location:
-        records = capture.records or self._encode(capture)
-        first = self._length
-        for data in records:
-            self._records[self._length] = _Record(self._length, data)
-            self._length += len(data)
-        return Location(FILE, first, len(records[0]))
+        records = capture.records or self._encoder.encode(capture)
+        at = Location(FILE, len(self._content), len(records[0]))
+        self._content += b"".join(records)
+        return at
 
     def flush(self) -> Mapping[str, int]:
-        return {FILE: self._length} if self._length > self._committed else {}
+        return {FILE: len(self._content)} if len(self._content) > self._committed else {}
 
     def committed(self) -> None:
-        self._committed = self._length
+        self._committed = len(self._content)
 
     def roll_back(self) -> None:
-        for offset in [offset for offset in self._records if offset >= self._committed]:
-            del self._records[offset]
-        self._length = self._committed
+        del self._content[self._committed :]
 
     def close(self) -> None:
         """Nothing to give back: what is committed can still be read."""
 
-    def read(self, at: Location) -> bytes:
-        """The record at a location. Raises StoreFailed if there is none."""
-        record = self._records.get(at.offset)
-        if at.file != FILE or record is None or len(record.data) != at.length:
-            raise StoreFailed(f"there is no record at {at.file}:{at.offset}, {at.length} bytes long")
-        return record.data
+    def read(self, file: str, offset: int, length: int) -> ArchivedRecord:
+        self._check(file)
+        return record_in(bytes(self._content[offset : offset + length]), file, offset, length)
+
+    def scan(self, file: str, end: int | None = None, start: int = 0) -> Iterator[tuple[int, int, ArchivedRecord]]:
+        self._check(file)
+        yield from scan_records_in(BytesIO(self._content), file, end, start)
+
+    def size(self, file: str) -> int | None:
+        return len(self._content) if file in self.files() else None
+
+    def files(self) -> list[str]:
+        return [FILE] if self._content else []
+
+    def cut(self, file: str, length: int) -> None:
+        self._check(file)
+        del self._content[length:]
+
+    def put_aside(self, file: str) -> None:
+        """Forgets its records: there is no place aside."""
+        self.cut(file, 0)
+
+    def _check(self, file: str) -> None:
+        if file not in self.files():
+            raise ArchiveError(f"{file}: no file of this name in memory")
 
 
 class _Contact(NamedTuple):
@@ -142,17 +154,9 @@ class MemoryTables:
             self._anchor = open_writer(self.name)
         return open_writer(self.name)
 
-    def open_reader(self) -> SqliteDatabase:
+    def open_reader(self, *, small: bool = False) -> SqliteDatabase:
         """A connection that reads only. Raises StoreFailed."""
-        return open_reader(self.name)
-
-    def open_crawl_reader(self, *, small: bool = False) -> SqliteCrawlReader:
-        """A connection for reports. Raises StoreFailed."""
-        return SqliteCrawlReader(open_reader(self.name).connection)
-
-    def open_crawl_editor(self) -> SqliteCrawlEditor:
-        """A connection for changes. Raises StoreFailed."""
-        return SqliteCrawlEditor(open_writer(self.name).connection)
+        return open_reader(self.name, small=small)
 
     def close(self) -> None:
         """Drop the tables, once all other connections are closed."""

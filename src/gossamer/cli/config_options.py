@@ -62,6 +62,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("hooks", str, "NAME", "call the hook NAME of an installed package (repeatable)", "hook", True),
     Option("json", bool, "", "print a JSON object as the last line; the report goes to standard error"),
     Option("quiet", bool, "", "print no progress and no report"),
+    Option("log.pages", str, "FILE", "append a line for each visited page to FILE; - is standard output", "log-pages"),
     Option(
         "search.queries", str, "TEXT", "take the first results of a search engine as seeds (repeatable)", "query", True
     ),

@@ -1,7 +1,6 @@
 """`gossamer crawl`: the crawl itself."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,10 +12,10 @@ from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl, store_kind
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
-from gossamer.observe.formatter import number_of, printable
+from gossamer.observe.formatter import json_line, number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.seed.lists import Seed
@@ -89,7 +88,7 @@ def seeds_of_queries(config: Config, add_seeds: bool) -> list[Seed]:
     queries = queries_to_ask(config, add_seeds)
     if not queries:
         return []
-    from gossamer.seed.engines import seeds_from_queries
+    from gossamer.crawl.run.search import seeds_from_queries
 
     return seeds_from_queries(config, queries)
 
@@ -130,7 +129,7 @@ def crawl_and_report(
             )
         from gossamer.crawl.run.signals import run_crawl
 
-    display = choose_display(config, sys.stderr)
+    display = choose_display(config, sys.stderr, shared=config.log.pages == "-" and sys.stdout.isatty())
     try:
         code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
     finally:
@@ -156,19 +155,25 @@ def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
 
 
 def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:
-    """The report, and with --json the contract's object as the last line of `out`."""
+    """The report, and with --json the contract's object as the last line of `out`. The report is not on `out` where
+    the page log or the object is."""
     if not config.quiet:
         directory = Path(config.dir)
         files = files_of(CrawlLocation.of(config))
-        print_report(last, directory, err if config.json else out, files, max_pages=config.max_pages)
+        print_report(
+            last, directory, err if config.json or config.log.pages == "-" else out, files, max_pages=config.max_pages
+        )
     if config.json:
-        print(json.dumps(to_contract(last)), file=out, flush=True)
+        print(json_line(to_contract(last)), file=out, flush=True)
 
 
 def files_of(location: CrawlLocation) -> CrawlFiles:
     """Where the results of a crawl are, and how much is in its archive."""
     parts, blobs = parts_of(location.directory), archive_folder(location.blobs)
-    folders = [part / ARCHIVE for part in parts] if blobs is None else [blobs]
+    if blobs is not None:
+        folders = [blobs]
+    else:
+        folders = [] if store_kind(location.store).one_process else [part / ARCHIVE for part in parts]
     sizes = [archive.size(name) or 0 for archive in map(archive_in, folders) for name in archive.files()]
     databases = [part / DATABASE for part in parts]
     return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes))

@@ -1,7 +1,6 @@
 """`gossamer dead`: lists, requeues or drops dead letters."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable
 
@@ -44,13 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     action = given.text(arguments, "action")
     if action == "list":
         with open_crawl(location) as crawl:
-            scores = scores_in(crawl, directory)
+            scores = scores_in(crawl, location)
             return _list((dead_object(letter, scores.total) for letter in list_dead(crawl.stores, wanted)), as_json)
     with hold_crawl(location) as parts:
         number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)
     done = "requeued" if action == "requeue" else "dropped"
     if as_json:
-        print(json.dumps({done: number}))
+        print(formatter.json_line({done: number}))
     else:
         more = ""
         if action == "requeue" and number:
@@ -70,7 +69,7 @@ def _list(letters: Iterable[Json], as_json: bool) -> int:
     number = 0
     for letter in letters:
         number += 1
-        sys.stdout.write((json.dumps(letter) if as_json else dead_line(letter)) + "\n")
+        sys.stdout.write((formatter.json_line(letter) if as_json else dead_line(letter)) + "\n")
     if not number and not as_json:
         print("no dead letters", file=sys.stderr)
     return 0

@@ -12,7 +12,8 @@ from gossamer.cli.crawl import crawl_and_report
 from gossamer.config.load import Config
 from gossamer.config.sections import RetrySection
 from gossamer.crawl.run.directory import holder_of
-from gossamer.errors import DirectoryError, DirectoryInUse, UsageError
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, resolve_urls, store_kind
+from gossamer.errors import ConfigError, DirectoryError, DirectoryInUse, UsageError
 from gossamer.observe import formatter
 from gossamer.version import __version__
 
@@ -37,9 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delay", metavar="SECONDS", type=float, default=0.05, help="delay between requests to a host (default: 0.05)"
     )
-    parser.add_argument(
-        "--dir", metavar="DIR", default=_DEFAULT_DIR, help=f"directory, emptied first (default: {_DEFAULT_DIR})"
-    )
+    parser.add_argument("--dir", metavar="DIR", help=f"directory, emptied first (default: {_DEFAULT_DIR})")
+    parser.add_argument("--store", metavar="URL", help="store of the crawl: sqlite:DIR is the same as --dir DIR")
     add_options(parser, only=("json", "quiet"))
 
 
@@ -50,12 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     pages = given.at_least(1, given.whole(arguments, "pages"), "--pages") or 4000
     hosts = given.at_least(1, given.whole(arguments, "hosts"), "--hosts") or max(pages * 150 // 4000, 1)
-    directory = Path(str(given.text(arguments, "dir")))
+    directory, store = location_of_demo(given.text(arguments, "dir"), given.text(arguments, "store"))
     web = demo_web(pages, hosts)
     prepare(directory)
     with SimwebProcess(web) as served:
         config = demo_config(
             directory,
+            store=store,
             dns=served.dns_address,
             delay=float(arguments.delay),
             json=given.flag(arguments, "option_json"),
@@ -66,8 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
             size = f"{formatter.number_of(pages, 'URL')} on {formatter.number_of(hosts, 'host')}"
             print(f"crawling a simulated web of {size}", file=sys.stderr)
         code = crawl_and_report(config, seeds)
-    if not config.quiet:
-        print(hints(directory), file=sys.stderr if config.json else sys.stdout)
+    if not config.quiet and crawl_exists(CrawlLocation.of(config)):
+        print(hints(config), file=sys.stderr if config.json else sys.stdout)
     return code
 
 
@@ -78,11 +79,23 @@ def demo_web(pages: int, hosts: int) -> "SimWebConfig":
     return preset("demo", pages=pages, hosts=hosts, max_host_pages=max(pages * 230 * 150 // (4000 * hosts), 2))
 
 
-def demo_config(directory: Path, *, dns: str, delay: float, json: bool, quiet: bool) -> Config:
+def location_of_demo(directory: str | None, store: str | None) -> tuple[Path, str | None]:
+    """The directory and the store that options name. Raises UsageError."""
+    try:
+        found = resolve_urls({name: value for name, value in (("dir", directory), ("store", store)) if value})
+    except ConfigError as error:
+        raise UsageError(f"--{error}") from error
+    return Path(str(found.get("dir", _DEFAULT_DIR))), store
+
+
+def demo_config(
+    directory: Path, *, dns: str, delay: float, json: bool, quiet: bool, store: str | None = None
+) -> Config:
     if not 0 <= delay < 3600:
         raise UsageError(f"--delay: must be from 0 to 3600 seconds, not {delay:g}")
     return Config(
         dir=str(directory),
+        store=store,
         scope="tld:test",
         delay=delay,
         # The product token before the slash is what the web's robots.txt files speak of.
@@ -118,8 +131,9 @@ def command_name(program: Path) -> str:
     return str(program.relative_to(here)) if program.is_relative_to(here) else str(program)
 
 
-def hints(directory: Path) -> str:
-    where = f"--dir {formatter.printable(str(directory))}"
+def hints(config: Config) -> str:
+    named = f"--dir {config.dir}" if store_kind(config.store).in_directory else f"--store {config.store}"
+    where = formatter.printable(named)
     me = command_name(Path(sys.argv[0]))
     tries = (
         (f"{me} pages {where} --state stored --limit 10", "stored pages"),

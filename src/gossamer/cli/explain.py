@@ -1,7 +1,6 @@
 """`gossamer explain`: everything that is known about a URL."""
 
 import argparse
-import json
 import sys
 
 from gossamer.cli import argparse_types as given
@@ -11,6 +10,7 @@ from gossamer.config.policies import PolicyCache, check_config
 from gossamer.crawl.run.directory import holder_of
 from gossamer.crawl.run.opener import crawl_exists, open_crawl
 from gossamer.errors import NotThisCrawl, UsageError
+from gossamer.observe.formatter import json_line
 from gossamer.reports.explain.render import story_lines, story_object
 from gossamer.reports.explain.story import Story
 from gossamer.reports.queries import explain_url
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(story: Story, as_json: bool) -> int:
     if as_json:
-        print(json.dumps(story_object(story)))
+        print(json_line(story_object(story)))
     else:
         sys.stdout.write("\n".join(story_lines(story)) + "\n")
     return 0

@@ -5,12 +5,12 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, config_in, fingerprints_in, location_of, scores_in
 from gossamer.clock import SteadyClock
-from gossamer.crawl.run.opener import OpenCrawl, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, open_crawl
 from gossamer.errors import UsageError
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
@@ -19,16 +19,25 @@ from gossamer.reports.export import tables
 from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, open_output
 from gossamer.reports.export.tables import Column, Row, Selection, mimes_from, moment_from, statuses_from
 
-USAGE = "[--what pages|links|text|graph] [-o FILE] [options]"
+if TYPE_CHECKING:
+    from gossamer.extract.full_page import Wanted
+    from gossamer.extract.main_text import TextExtractor
+    from gossamer.reports.export.documents import Documents
+    from gossamer.reports.export.rows import ArchivedRows
+
+USAGE = "[--what TABLE] [-o FILE] [options]"
 DESCRIPTION = """\
 Export the results of a crawl as a table: all known pages, all links with their
 text, the text of all pages, or the link graph as a list of edges. Writes to
 standard output, or to a file that appears when it is complete and is
-compressed if its name ends in .gz. The crawl may be running."""
+compressed if its name ends in .gz. `--what markdown` writes the main text of
+every HTML page into a new directory, as HOST/PATH.md. The crawl may be
+running."""
 EXAMPLE = """\
   gossamer export --what pages -o pages.jsonl.gz
   gossamer export --what links --host example.org --format csv -o links.csv
   gossamer export --what text --language de --since 2024-05-01 | jq -r .text
+  gossamer export --what markdown -o pages/
   gossamer export --what graph --nodes nodes.tsv -o edges.tsv"""
 
 BATCH = 1_000
@@ -37,14 +46,29 @@ BATCH = 1_000
 def configure(parser: argparse.ArgumentParser) -> None:
     add_location_options(parser)
     parser.add_argument(
-        "--what", choices=["pages", "links", "text", "graph"], default="pages", help="table to export (default: pages)"
+        "--what",
+        choices=["pages", "links", "text", "markdown", "graph"],
+        default="pages",
+        help="what to export (default: pages)",
     )
     parser.add_argument(
         "--format",
         choices=["jsonl", "csv", "tsv", "parquet"],
         help="default: by the extension of the file, else jsonl (graph: tsv)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="output file (default: -, standard output)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="-",
+        help="output file (default: -, standard output); for markdown, a new directory",
+    )
+    parser.add_argument("--markdown", action="store_true", help="text: add a column with the main text as Markdown")
+    parser.add_argument(
+        "--extractor",
+        choices=["fast", "trafilatura"],
+        help="what finds the main text (default: content.text of gossamer.toml, or fast)",
+    )
     parser.add_argument("--host", metavar="HOST", help="only pages of this host")
     parser.add_argument(
         "--since", metavar="TIME", help="only pages visited at TIME or later: 2024-05-31, 2024-05-31T12:00Z"
@@ -63,6 +87,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parts", action="store_true", help="pages: also export the parts of each priority, as priority_parts"
     )
+    parser.add_argument(
+        "--raw", action="store_true", help="csv: keep control characters, and text that a spreadsheet would calculate"
+    )
     parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
 
@@ -76,37 +103,52 @@ def run(arguments: argparse.Namespace) -> int:
         mimes=mimes_from(given.text(arguments, "mime")),
         language=given.text(arguments, "language"),
     )
-    nodes = given.text(arguments, "nodes")
+    nodes, markdown = given.text(arguments, "nodes"), given.flag(arguments, "markdown")
     if nodes is not None and what != "graph":
         raise UsageError("--nodes: goes with --what graph")
     if wanted.language is not None and what == "graph":
         raise UsageError("--language: the link graph knows no languages; export links instead")
+    if markdown and what != "text":
+        raise UsageError("--markdown: goes with --what text; --what markdown writes one file per page")
     parts = given.flag(arguments, "parts")
     if parts and what != "pages":
         raise UsageError("--parts: goes with --what pages")
+    raw = given.flag(arguments, "raw")
+    if raw and form != "csv":
+        raise UsageError(f"--raw: goes with --format csv, not with {form}")
+    if raw and output == "-" and sys.stdout.isatty():
+        raise UsageError("--raw: control characters are not printed to a terminal; use -o FILE or a pipe")
     location = location_of(arguments)
-    directory = location.directory
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
     problems = Problems(line)
     with open_crawl(location) as crawl:
-        reader = reader_of(crawl, directory, given.text(arguments, "host"), line)
-        if nodes is not None:
-            with open_output(nodes) as stream:
-                write_rows(Tabs(stream, ()), reader.names())
-        columns, rows = table_of(what, reader, crawl, directory, wanted, problems, by_id=nodes is not None, parts=parts)
-        with open_output(output) as stream:
-            number = write_rows(writer_for(form, stream, columns), rows)
+        reader = reader_of(crawl, location, given.text(arguments, "host"), line)
+        archived = Archived(reader, crawl, location, wanted, problems)
+        if what == "markdown":
+            number = archived.write_markdown(output, given.text(arguments, "extractor"))
+        else:
+            if nodes is not None:
+                with open_output(nodes) as stream:
+                    write_rows(Tabs(stream, ()), reader.names())
+            if what == "text":
+                columns, rows = archived.texts(given.text(arguments, "extractor"), markdown=markdown)
+            else:
+                columns, rows = table_of(what, reader, archived, wanted, by_id=nodes is not None, parts=parts)
+            with open_output(output) as stream:
+                number = write_rows(writer_for(form, stream, columns, raw=raw), rows)
     line.clear()
     if not quiet:
+        archived.report_pdfs()
+        rows_or_files = formatter.number_of(number, "file" if what == "markdown" else "row")
         to = "" if output == "-" else f" to {formatter.printable(output)}"
-        print(f"{formatter.number_of(number, 'row')} exported{to} in {formatter.span(line.seconds)}", file=sys.stderr)
+        print(f"{rows_or_files} exported{to} in {formatter.span(line.seconds)}", file=sys.stderr)
     return 1 if problems.number else 0
 
 
-def reader_of(crawl: OpenCrawl, directory: Path, host: str | None, line: ProgressLine) -> ExportReader:
+def reader_of(crawl: OpenCrawl, location: CrawlLocation, host: str | None, line: ProgressLine) -> ExportReader:
     """The crawl's rows, of one worker or of several."""
-    fingerprints_of = fingerprints_in(directory) if len(crawl.readers) > 1 else None
+    fingerprints_of = fingerprints_in(location) if len(crawl.readers) > 1 else None
     return ExportReader(crawl.stores, fingerprints_of, host, lambda done, total: line.show(done, total))
 
 
@@ -137,13 +179,13 @@ def form_of(what: str, form: str | None, output: str) -> str:
     return form
 
 
-def writer_for(form: str, stream: BinaryIO, columns: Sequence[Column]) -> TableWriter:
+def writer_for(form: str, stream: BinaryIO, columns: Sequence[Column], *, raw: bool) -> TableWriter:
     if form == "parquet":
         from gossamer.reports.export.parquet import Parquet
 
         return Parquet(stream, columns)
     if form == "csv":
-        return Csv(stream, columns)
+        return Csv(stream, columns, raw=raw)
     return Tabs(stream, columns) if form == "tsv" else JsonLines(stream, columns)
 
 
@@ -159,36 +201,87 @@ def write_rows(writer: TableWriter, rows: Iterable[Row]) -> int:
 
 
 def table_of(
-    what: str,
-    reader: ExportReader,
-    crawl: OpenCrawl,
-    directory: Path,
-    wanted: Selection,
-    problems: Problems,
-    *,
-    by_id: bool,
-    parts: bool,
+    what: str, reader: ExportReader, archived: "Archived", wanted: Selection, *, by_id: bool, parts: bool
 ) -> tuple[Sequence[Column], Iterator[Row]]:
-    from gossamer.reports.export.rows import ArchivedRows, PageColumns, edge_rows, page_rows
+    from gossamer.reports.export.rows import edge_rows
 
     if what == "graph":
         return tables.EDGES_BY_ID if by_id else tables.EDGES_BY_URL, edge_rows(reader, wanted, by_id=by_id)
-    page_columns = tables.PAGES_WITH_PARTS if parts else tables.PAGES
-    columns = PageColumns(scores_in(crawl, directory), parts=parts) if what == "pages" else None
-    if columns is not None and wanted.language is None:
-        return page_columns, page_rows(reader, wanted, columns)
+    return archived.links() if what == "links" else archived.pages(parts=parts)
 
-    # Parsing pages takes what a crawl takes to load; the tables above do without it.
-    from gossamer.config.policies import canonicaliser_for
-    from gossamer.extract.full_page import Wanted
-    from gossamer.reports.export.documents import Documents
 
-    want = Wanted(
-        anchor_text=what == "links", text=what == "text", guess_language=what == "text" or wanted.language is not None
-    )
-    archived = ArchivedRows(reader, wanted, Documents(crawl.archive, want), problems.add)
-    if columns is not None:
-        return page_columns, archived.pages(columns)
-    if what == "text":
-        return tables.TEXT, archived.texts()
-    return tables.LINKS, archived.links(canonicaliser_for(config_in(directory)))
+class Archived:
+    """Exports of pages. What parses them again takes as long to import as a crawl, so it is imported only if it is
+    needed."""
+
+    def __init__(
+        self, reader: ExportReader, crawl: OpenCrawl, location: CrawlLocation, wanted: Selection, problems: Problems
+    ) -> None:
+        self._reader = reader
+        self._crawl = crawl
+        self._location = location
+        self._wanted = wanted
+        self._problems = problems
+        self._documents: Documents | None = None
+
+    def _rows(self, want: "Wanted") -> "ArchivedRows":
+        from gossamer.reports.export.documents import Documents
+        from gossamer.reports.export.rows import ArchivedRows
+
+        self._documents = Documents(self._crawl.archive, want)
+        return ArchivedRows(self._reader, self._wanted, self._documents, self._problems.add)
+
+    def pages(self, *, parts: bool) -> tuple[Sequence[Column], Iterator[Row]]:
+        """All pages; they are parsed only to find those in one language."""
+        from gossamer.reports.export.rows import PageColumns, page_rows
+
+        columns = PageColumns(scores_in(self._crawl, self._location), parts=parts)
+        names = tables.PAGES_WITH_PARTS if parts else tables.PAGES
+        if self._wanted.language is None:
+            return names, page_rows(self._reader, self._wanted, columns)
+
+        from gossamer.extract.full_page import Wanted
+
+        return names, self._rows(Wanted(anchor_text=False, text=False, guess_language=True)).pages(columns)
+
+    def links(self) -> tuple[Sequence[Column], Iterator[Row]]:
+        from gossamer.config.policies import canonicaliser_for
+        from gossamer.extract.full_page import Wanted
+
+        want = Wanted(text=False, guess_language=self._wanted.language is not None)
+        return tables.LINKS, self._rows(want).links(canonicaliser_for(config_in(self._location)))
+
+    def texts(self, extractor: str | None, *, markdown: bool) -> tuple[Sequence[Column], Iterator[Row]]:
+        from gossamer.extract.full_page import Wanted
+
+        want = Wanted(anchor_text=False, guess_language=True, markdown=markdown, extractor=self._extractor(extractor))
+        columns = tables.TEXT_WITH_MARKDOWN if markdown else tables.TEXT
+        return columns, self._rows(want).texts(markdown=markdown)
+
+    def write_markdown(self, output: str, extractor: str | None) -> int:
+        """Write the files into a new directory. Returns how many."""
+        from gossamer.extract.full_page import Wanted
+        from gossamer.reports.export.markdown import open_folder
+
+        if output == "-":
+            raise UsageError("--what markdown: needs a new directory (-o DIR)")
+        want = Wanted(
+            anchor_text=False, text=False, guess_language=True, markdown=True, extractor=self._extractor(extractor)
+        )
+        with open_folder(output) as folder:
+            return self._rows(want).write_markdown(folder)
+
+    def report_pdfs(self) -> None:
+        """Say which PDF documents have no text."""
+        found = self._documents
+        if found is not None and found.pdf_skipped:
+            number = formatter.number_of(found.pdf_skipped, "PDF document")
+            print(f"gossamer: left out: {number}; pip install 'gossamer[pdf]' to read them", file=sys.stderr)
+        if found is not None and found.pdf_unreadable:
+            number = formatter.number_of(found.pdf_unreadable, "PDF document")
+            print(f"gossamer: left out: {number} without readable text (pdf_unreadable)", file=sys.stderr)
+
+    def _extractor(self, given_name: str | None) -> "TextExtractor":
+        from gossamer.extract.main_text import TextExtractor
+
+        return TextExtractor(given_name or config_in(self._location).content.text)

@@ -1,7 +1,6 @@
 """`gossamer hosts`: a line for every host."""
 
 import argparse
-import json
 import sys
 from itertools import islice
 
@@ -57,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("no such hosts", file=sys.stderr)
     for row in chosen:
         about = host_object(row, book, now, overrides.hosts.for_host(HostKey(row.host)))
-        text = json.dumps(about) if as_json else "\n".join(host_lines(about))
+        text = formatter.json_line(about) if as_json else "\n".join(host_lines(about))
         sys.stdout.write(text + "\n")
     return 0
 
@@ -73,7 +72,7 @@ def host_lines(about: Json) -> list[str]:
     assert isinstance(excluded, dict) and isinstance(cuts, list)
     wait, delay = about["wait"], about["delay"]
     assert isinstance(wait, float | int) and isinstance(delay, float | int)
-    parts = [f"{formatter.printable(str(about['host'])):<32}  {about['state']:<7}  {about['queued']:>8} queued"]
+    parts = [f"{about['host']!s:<32}  {about['state']:<7}  {about['queued']:>8} queued"]
     parts.append(f"{about['fetched']:>8} fetched")
     parts.append(f"delay {formatter.seconds(delay)}" + (" by order" if about["ordered_delay"] is not None else ""))
     if about["paused"]:
@@ -83,9 +82,9 @@ def host_lines(about: Json) -> list[str]:
     if about["dropped"]:
         parts.append("dropped through the service")
     if about["trouble"]:
-        parts.append(formatter.printable(str(about["trouble"])))
+        parts.append(str(about["trouble"]))
     if excluded:
         parts.append("kept out: " + ", ".join(f"{reason} {n}" for reason, n in excluded.items()))
     lines = ["  ".join(parts)]
-    lines += [f"    {cut['reason']}  {formatter.printable(str(cut['shape']))}: {cut['figures']}" for cut in cuts]
-    return lines
+    lines += [f"    {cut['reason']}  {cut['shape']}: {cut['figures']}" for cut in cuts]
+    return [formatter.printable(line) for line in lines]

@@ -1,7 +1,6 @@
 """`gossamer index`: a sorted CDXJ index of the crawl's WARC files, for replay tools."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -61,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             stream.writelines(lines)
     line.clear()
     if given.flag(arguments, "json"):
-        print(json.dumps({"records": number, "files": len(committed), "output": output}), file=sys.stderr)
+        print(formatter.json_line({"records": number, "files": len(committed), "output": output}), file=sys.stderr)
     elif not quiet:
         of = formatter.number_of(len(committed), "file")
         print(

@@ -1,7 +1,7 @@
 """What the reading commands share: which crawl is meant, and what it remembers."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gossamer.cli import argparse_types as given
@@ -27,18 +27,21 @@ def add_location_options(parser: argparse.ArgumentParser) -> None:
 
 def location_of(arguments: argparse.Namespace) -> CrawlLocation:
     """The crawl that is meant: by options, else by gossamer.toml, else the one in ./crawl. Raises NotThisCrawl."""
-    chosen = {name: value for name in ("dir", "store", "blobs") if (value := given.text(arguments, name)) is not None}
+    location = location_named({name: given.text(arguments, name) for name in ("dir", "store", "blobs")})
+    if not crawl_exists(location):
+        raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}; choose another with --dir")
+    return location
+
+
+def location_named(options: Mapping[str, str | None]) -> CrawlLocation:
+    """The location that options name: `dir`, `store` and `blobs`. Raises UsageError."""
     try:
-        found = resolve_urls(chosen)
+        found = resolve_urls({name: value for name, value in options.items() if value is not None})
     except ConfigError as error:
         raise UsageError(f"--{error}") from error
     named = "dir" in found or "store" in found
     location = location_from(make_config({}, found) if named else config_from(argparse.Namespace(), None))
-    if "blobs" in found:
-        location = location._replace(blobs=str(found["blobs"]))
-    if not crawl_exists(location):
-        raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}; choose another with --dir")
-    return location
+    return location if "blobs" not in found else location._replace(blobs=str(found["blobs"]))
 
 
 def location_from(config: Config) -> CrawlLocation:
@@ -65,21 +68,21 @@ def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dic
     return unsaid(known_shape(remembered), keys_of(file))
 
 
-def config_in(directory: Path) -> Config:
-    """What the crawl in a directory remembers, and gossamer.toml."""
-    found = argparse.Namespace(option_dir=str(directory))
+def config_in(location: CrawlLocation) -> Config:
+    """What a crawl remembers, and gossamer.toml."""
+    found = argparse.Namespace(option_dir=str(location.directory), option_store=location.store)
     return config_from(found, None, remembered_by_crawl(found, None))
 
 
-def scores_in(crawl: OpenCrawl, directory: Path) -> Scores:
+def scores_in(crawl: OpenCrawl, location: CrawlLocation) -> Scores:
     """The scores of the crawl's ordering now. Raises ConfigError if that is a plugin's and not installed."""
-    policies = PolicyCache(config_in(directory))
+    policies = PolicyCache(config_in(location))
     return scores_of(crawl.reader, policies, policies.clock.now())
 
 
-def fingerprints_in(directory: Path) -> FingerprintsOf:
+def fingerprints_in(location: CrawlLocation) -> FingerprintsOf:
     """Computes the fingerprints that URLs have at another worker, by the rules of the crawl and of gossamer.toml."""
-    book = PolicyCache(config_in(directory))
+    book = PolicyCache(config_in(location))
     hosts: dict[str, HostKey] = {}  # by the beginning of a URL
 
     def host_of(url: str) -> HostKey:

@@ -1,7 +1,6 @@
 """`gossamer pages`: a line for every known page."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 
@@ -44,11 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
     as_json = given.flag(arguments, "json")
     location = location_of(arguments)
     with open_crawl(location) as crawl:
-        scores = scores_in(crawl, location.directory)
+        scores = scores_in(crawl, location)
         parts_of = scores.parts if given.flag(arguments, "parts") else None
         for row in list_pages(crawl.stores, wanted):
             if as_json:
-                line = json.dumps(page_object(row, scores.total, parts_of))
+                line = formatter.json_line(page_object(row, scores.total, parts_of))
             else:
                 parts = None if parts_of is None else parts_of(row.facts)
                 line = page_line(row, scores.total(row.facts), parts)

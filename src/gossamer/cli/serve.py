@@ -1,7 +1,6 @@
 """`gossamer serve`: the crawl as a service."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -14,10 +13,10 @@ from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
 from gossamer.crawl.run.opener import store_kind
 from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.observe.formatter import printable
+from gossamer.observe.formatter import json_line, printable
 from gossamer.seed.lists import Seed, read_arguments
 
-USAGE = "[URL...] [--query TEXT] [--dir DIR] [--host ADDRESS] [--port N] [options]"
+USAGE = "[URL...] [--query TEXT] [--dir DIR] [--port N] [options]"
 DESCRIPTION = """\
 Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
 letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
@@ -66,13 +65,15 @@ def run(arguments: argparse.Namespace) -> int:
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     seeds += seeds_of_queries(config, add_seeds=True)
     as_json = given.flag(arguments, "json")
+    if as_json and config.log.pages == "-":
+        raise UsageError("--log-pages: with --json, standard output has the address and nothing else; name a file")
 
     from gossamer.service.server import serve
 
     def ready(address: str, directory: Path) -> None:
         token = directory / TOKEN
         if as_json:
-            print(json.dumps({"address": address, "token_file": str(token)}), flush=True)
+            print(json_line({"address": address, "token_file": str(token)}), flush=True)
         else:
             print(f"serving {printable(str(directory))} at {address} (token: {printable(str(token))})", file=sys.stderr)
 

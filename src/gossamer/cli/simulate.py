@@ -13,12 +13,13 @@ from gossamer.cli import simulate_recrawl
 from gossamer.errors import UsageError
 
 if TYPE_CHECKING:
+    from gossamer.crawl.run.opener import CrawlLocation
     from gossamer.lab.simulate.graph import LinkGraph
     from gossamer.lab.simulate.plot import Drawing
     from gossamer.lab.simulate.replay import Curve, Plan
 
 
-USAGE = "GRAPH | --crawl DIR | --web simweb | --recrawl [...]"
+USAGE = "GRAPH | --crawl DIR | --store URL | --web simweb | --recrawl [...]"
 DESCRIPTION = """\
 Replay a link graph under the orderings, without fetching anything, and show
 which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages
@@ -51,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-urls", action="store_true", help="leave the pages' URLs out of what is known")
     parser.add_argument("--crawl", metavar="DIR", help="replay the links that the crawl in DIR has stored")
+    parser.add_argument("--store", metavar="URL", help="the crawl's store: sqlite:DIR is the same as --crawl DIR")
     parser.add_argument("--web", metavar="NAME", choices=_WEBS, help="simweb: replay the simulated web")
     parser.add_argument("--hosts", metavar="N", type=int, help="hosts of the simulated web")
     parser.add_argument("--pages", metavar="N", type=int, help="URLs of the simulated web")
@@ -152,14 +154,10 @@ def from_own_seeds(plan: "Plan", arguments: argparse.Namespace) -> "Plan":
 def graph_of(arguments: argparse.Namespace) -> "LinkGraph":
     """The graph of the file, the crawl or the simulated web, with URLs and domains unless these are to be left out.
     Raises UsageError where it is not clear which."""
-    from gossamer.config.policies import domain_of
     from gossamer.lab.simulate.graph import with_domains, without_urls
-    from gossamer.model.units import HostKey
 
     graph = _graph_of(arguments)
-    if given.flag(arguments, "no_urls"):
-        return without_urls(graph)
-    return with_domains(graph, lambda host: domain_of(HostKey(host))[0])
+    return without_urls(graph) if given.flag(arguments, "no_urls") else with_domains(graph)
 
 
 def _graph_of(arguments: argparse.Namespace) -> "LinkGraph":
@@ -167,36 +165,39 @@ def _graph_of(arguments: argparse.Namespace) -> "LinkGraph":
     from gossamer.lab.simweb.config import preset
 
     path, crawl, sites = (given.path(arguments, name) for name in ("graph", "crawl", "sites"))
-    web = given.text(arguments, "web")
+    web, store = given.text(arguments, "web"), given.text(arguments, "store")
     numbers = {name: n for name in ("hosts", "pages", "seed") if (n := given.whole(arguments, name)) is not None}
-    if web is not None and not path is crawl is sites is None:
+    if web is not None and (store is not None or not path is crawl is sites is None):
         raise UsageError("--web simweb takes no files")
     if web is None and numbers:
         raise UsageError(f"--{next(iter(numbers))} is about the simulated web: give --web simweb")
     if path is not None and path.is_dir():
         path, crawl = None, crawl or path
-    if crawl is not None:
+    if crawl is not None or store is not None:
+        from gossamer.cli.open_crawl import location_named
+
         if not path is sites is None:
             raise UsageError("--crawl takes no files: a crawl knows its sites")
-        return graph_of_crawl(crawl)
+        return graph_of_crawl(location_named({"dir": None if crawl is None else str(crawl), "store": store}))
     if path is not None:
         return read_graph(path, sites)
     if web is None:
-        raise UsageError("nothing to simulate: give a graph file, --crawl DIR or --web simweb")
+        raise UsageError("nothing to simulate: give a graph file, --crawl DIR, --store URL or --web simweb")
     if {"hosts", "pages"} & numbers.keys():
         numbers.setdefault("max_host_pages", 0)  # the preset's cap was meant for its own size
     return graph_of_web(preset("demo", **numbers))
 
 
-def graph_of_crawl(directory: Path) -> "LinkGraph":
+def graph_of_crawl(location: "CrawlLocation") -> "LinkGraph":
     """The links that a crawl has stored. Raises NotThisCrawl where there is none, UsageError where it has no pages."""
     from gossamer.cli.open_crawl import fingerprints_in
-    from gossamer.crawl.run.opener import CrawlLocation, open_crawl
+    from gossamer.crawl.run.opener import open_crawl
     from gossamer.lab.simulate.graph import make_graph
     from gossamer.reports.link_graph import StoredGraph
 
-    with open_crawl(CrawlLocation(directory)) as crawl:
-        fingerprints_of = fingerprints_in(directory) if len(crawl.readers) > 1 else None
+    directory = location.directory
+    with open_crawl(location) as crawl:
+        fingerprints_of = fingerprints_in(location) if len(crawl.readers) > 1 else None
         stored = StoredGraph([reader.links for reader in crawl.readers], fingerprints_of)
         pages = stored.pages
         if not pages.seeds:

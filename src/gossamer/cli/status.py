@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import json
 import sys
 from collections.abc import Iterable, Mapping
 
@@ -83,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             "load": None if live is None else load_object(live),
             "options": options,
         }
-        print(json.dumps({**found, **about, **told}))
+        print(formatter.json_line({**found, **about, **told}))
         return 0
     by_whom = f" (process {holder})" if holder else ""
     title = f"Crawl in {formatter.printable(str(directory))}: {state}{by_whom}"

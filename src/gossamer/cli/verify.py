@@ -1,7 +1,6 @@
 """`gossamer verify`: every row has its record, every record its row, and the indexes agree."""
 
 import argparse
-import json
 import sys
 
 from gossamer.cli import argparse_types as given
@@ -62,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         queued, left = None, list(findings.counts)
     line.clear()
     if given.flag(arguments, "json"):
-        print(json.dumps(as_object(findings, queued, line.seconds)))
+        print(formatter.json_line(as_object(findings, queued, line.seconds)))
     else:
         sys.stdout.write("\n".join(report(findings, queued, line.seconds)) + "\n")
     return 1 if left else 0

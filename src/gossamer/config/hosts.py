@@ -13,16 +13,29 @@ from gossamer.extract.content_types import Kinds
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.ports import WantedBodies
 from gossamer.filter.host_table import HostTable, host_table
-from gossamer.model.units import HostKey, Seconds
+from gossamer.model.units import HostKey, Origin, Seconds
+
+_PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Settings of one host: request options, minimum delay and the kinds of documents to keep."""
+    """Settings of one host: request options, minimum delay and the kinds of documents to keep.
+
+    `options` are those of its origin `sent_to`. For other origins of the host they are `elsewhere`, without its header
+    fields and credentials; None if the host has neither, so that there is no difference."""
 
     options: HostOptions = HostOptions()
     min_delay: Seconds | None = None  # None: the crawl's
     kinds: Kinds = field(default_factory=Kinds)
+    elsewhere: HostOptions | None = None
+    sent_to: tuple[str, int] = ("https", 443)  # scheme and port
+
+    def options_for(self, origin: Origin, port: int) -> HostOptions:
+        """The options of requests to an origin of this host, whose port is `port`."""
+        if self.elsewhere is None or (origin.partition(":")[0], port) == self.sent_to:
+            return self.options
+        return self.elsewhere
 
     @property
     def wants(self) -> WantedBodies | None:
@@ -82,12 +95,13 @@ def host_settings_for(config: Config, environ: Mapping[str, str]) -> HostSetting
         None,
         Kinds(fetch.kinds),
     )
-    single = {name: _host_settings(own, default, f'host."{name}"', environ) for name, own in config.host.items()}
+    single = {name: _host_settings(name, own, default, environ) for name, own in config.host.items()}
     return HostSettingsTable(default, host_table(single, "host"))
 
 
-def _host_settings(section: HostSection, default: HostSettings, key: str, environ: Mapping[str, str]) -> HostSettings:
+def _host_settings(name: str, section: HostSection, default: HostSettings, environ: Mapping[str, str]) -> HostSettings:
     """The default settings with what is different for this host."""
+    key = f'host."{name}"'
     basic, bearer = _credentials(section, key, environ)
     theirs = {name.lower() for name in section.headers}
     inherited = tuple(field for field in default.options.headers if field[0].lower() not in theirs)
@@ -101,7 +115,26 @@ def _host_settings(section: HostSection, default: HostSettings, key: str, enviro
         key,
     )
     kinds = default.kinds if section.kinds is None else Kinds(section.kinds, f"{key}.kinds")
-    return HostSettings(options, None if section.delay is None else Seconds(section.delay), kinds)
+    elsewhere = None
+    if section.headers or section.auth is not None:
+        elsewhere = replace(options, headers=default.options.headers, basic=None, bearer=None)
+    delay = None if section.delay is None else Seconds(section.delay)
+    return HostSettings(options, delay, kinds, elsewhere, _sent_to(name, section.origin, f"{key}.origin"))
+
+
+def _sent_to(name: str, origin: str | None, key: str) -> tuple[str, int]:
+    """The scheme and the port of an origin of this host; https and its port if there is none."""
+    if origin is None:
+        return "https", _PORTS["https"]
+    scheme, _, authority = origin.removesuffix("/").lower().partition("://")
+    port = authority.removeprefix(name.lower())
+    number = port.removeprefix(":") or str(_PORTS.get(scheme, 0))
+    valid = scheme in _PORTS and authority.startswith(name.lower()) and port[:1] in ("", ":") and number.isdecimal()
+    if not valid or not 0 < int(number) < 65536:
+        raise ConfigError(
+            key, f"{origin!r} is not an origin of this host; expected https://{name}, or with http or a port"
+        )
+    return scheme, int(number)
 
 
 def _options(

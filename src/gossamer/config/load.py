@@ -98,6 +98,10 @@ class Config(Section, frozen=True, kw_only=True):
         for server in self.name_servers:
             if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}", server):
                 raise ValueError(f"dns must be HOST:PORT, not {server!r}")
+        if self.json and self.log.pages == "-":
+            raise ValueError(
+                "log.pages must be a file, not '-': with --json, standard output has the JSON object and nothing else"
+            )
         bounds, shares = len(self.priority.bounds), len(self.frontier.shares)
         if self.order == "mercator" and bounds < shares - 1:
             raise ValueError(

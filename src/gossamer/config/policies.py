@@ -4,9 +4,9 @@
 not import a fetcher, so commands that only read a crawl start quickly.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +16,7 @@ from gossamer.config.sections import HostSection, RecrawlRuleSection, RecrawlSec
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import parse_networks
 from gossamer.filter.canonical import Canonicaliser
-from gossamer.filter.domains import partition_of, public_suffix, registrable_domain
-from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, host_table
+from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, host_table, is_trap_exempt
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, MAX_REPEATS, EntryRules
@@ -30,8 +29,7 @@ from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.score import OCTAVE
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
-from gossamer.model.partition import PARTITIONS
-from gossamer.model.units import DAY, Domain, HostKey, Seconds
+from gossamer.model.units import DAY, HostKey, Seconds
 from gossamer.recrawl.estimate import USUAL
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import RecrawlPolicy
@@ -48,9 +46,9 @@ HOST_PATIENCE: Final = Seconds(900.0)
 
 def check_config(config: Config) -> None:
     """Raise ConfigError for a configuration that cannot work, before anything is opened."""
-    rules_for(config, parse_scope(config.scope))
-    ordering_for(config)
     recrawl_policy_for(config)
+    ordering_for(config)
+    rules_for(config)
     parse_networks(config.allow_networks)
     if config.workers > 1 and config.blobs is not None:
         raise ConfigError("blobs", "with several workers, each has its archive in its own directory")
@@ -76,12 +74,12 @@ def canonicaliser_for(config: Config) -> Canonicaliser:
     )
 
 
-def rules_for(config: Config, scope: Scope) -> EntryRules:
-    """The rules of entry, with this scope. Raises ConfigError."""
+def rules_for(config: Config, seeds: Iterable[HostKey] = ()) -> EntryRules:
+    """The rules of entry, with the scope that these hosts of seeds extend. Raises ConfigError."""
     section = config.filter
     extensions = section.exclude_extensions
     return EntryRules(
-        scope=scope,
+        scope=parse_scope(config.scope).with_seeds(seeds),
         excluded_domains=parse_domains(section.exclude_domains, "filter.exclude_domains"),
         include_patterns=tuple(UrlPattern(text) for text in section.include),
         exclude_patterns=tuple(UrlPattern(text) for text in section.exclude),
@@ -111,13 +109,7 @@ def trap_exemption(config: Config) -> Callable[[HostKey], bool]:
     """Whether a host is exempt from trap detection."""
     if not config.traps.cut:
         return lambda host: True
-    table = _host_rules(config)
-
-    def exempt(host: HostKey) -> bool:
-        rules = table.for_host(host)
-        return rules is not None and rules.trap_exempt
-
-    return exempt
+    return partial(is_trap_exempt, _host_rules(config))
 
 
 def any_host_exempt(config: Config) -> bool:
@@ -217,12 +209,6 @@ def politeness_for(config: Config, host: HostKey | None = None) -> PolitenessPol
     )
 
 
-def domain_of(host: HostKey) -> tuple[Domain, int, str]:
-    """The registrable domain of a host, the partition that owns the domain, and the host's public suffix."""
-    domain = registrable_domain(host)
-    return domain, partition_of(domain, PARTITIONS), public_suffix(host)
-
-
 class PolicyCache:
     """The policies of one configuration, built on first use. May be shared by threads.
 
@@ -249,11 +235,11 @@ class PolicyCache:
     @cached_property
     def scope(self) -> Scope:
         """The configured scope, without what seeds add to it."""
-        return parse_scope(self.config.scope)
+        return self._entry.scope
 
     @cached_property
     def _entry(self) -> EntryRules:
-        return rules_for(self.config, self.scope)
+        return rules_for(self.config)
 
     def entry(self, scope: Scope) -> EntryRules:
         return self._entry if scope is self.scope else replace(self._entry, scope=scope)

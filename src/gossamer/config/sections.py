@@ -129,8 +129,12 @@ class ArchiveSection(Section, frozen=True, kw_only=True):
 
 
 class ContentSection(Section, frozen=True, kw_only=True):
-    """Duplicate content."""
+    """Texts and duplicate content."""
 
+    text: Annotated[
+        Literal["fast", "trafilatura"],
+        about("what finds the main text of a page: `trafilatura` is better and 20 times slower (extra `text`)"),
+    ] = "fast"
     near_duplicates: Annotated[
         Literal["mark", "skip", "off"],
         about("near-duplicates: store and mark them, skip them and their links, or do not look for them"),
@@ -193,14 +197,17 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
 
 
 class LogSection(Section, frozen=True, kw_only=True):
-    """The event log, `crawl.log`."""
+    """The event log, `crawl.log`, and the page log."""
 
-    rotate_bytes: Annotated[int, about("rotate the log at this size")] = 10_000_000
+    pages: Annotated[str | None, about("as `--log-pages`: a file, or `-` for standard output")] = None
+    rotate_bytes: Annotated[int, about("rotate the event log at this size")] = 10_000_000
     keep: Annotated[int, about("rotated files to keep")] = 3
 
     def __post_init__(self) -> None:
         at_least(self, 10_000, "rotate_bytes")
         at_least(self, 0, "keep")
+        if self.pages == "":
+            raise ValueError("pages must be the name of a file, or '-' for standard output, not ''")
 
 
 class ServiceSection(Section, frozen=True, kw_only=True):
@@ -307,6 +314,13 @@ class HostSection(Section, frozen=True, kw_only=True):
     )
     auth: Annotated[str | None, about('authentication: `"basic"` or `"bearer"`; needs `auth_env`')] = None
     auth_env: Annotated[str | None, about("environment variable that holds `user:password`, or the token")] = None
+    origin: Annotated[
+        str | None,
+        about(
+            "the only origin to which `headers` and `auth` are sent, such as `http://NAME:8080`. "
+            "Default: `https://NAME`, at the standard port"
+        ),
+    ] = None
     verify: Annotated[bool | None, about("as in `[fetch]`")] = None
     http2: Annotated[bool | None, about("as in `[fetch]`")] = None
     proxy: Annotated[str | None, about('as in `[fetch]`; `""` for no proxy')] = None
@@ -323,6 +337,8 @@ class HostSection(Section, frozen=True, kw_only=True):
             raise ValueError(f"auth must be basic or bearer, not {self.auth!r}")
         if (self.auth is None) != (self.auth_env is None):
             raise ValueError("auth_env must be given together with auth: it names the variable with the credentials")
+        if self.origin is not None and not self.headers and self.auth is None:
+            raise ValueError("origin must be given together with headers or auth: it says where to send them")
 
 
 def _one_proxy(section: "FetchSection | HostSection") -> None:

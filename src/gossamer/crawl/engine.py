@@ -19,7 +19,6 @@ from gossamer.crawl.visit.visit import Visitor
 from gossamer.errors import GossamerError
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.frontier.decisions import WaitUntil
-from gossamer.frontier.selector import Load
 from gossamer.model.batch import Batch, Committed, RetiredHost
 from gossamer.model.loads import Loaded
 from gossamer.model.queue_depth import QueueDepth
@@ -131,7 +130,6 @@ class Engine(CrawlObserver):
         self.keep_open = False  # with nothing left to do, wait for more
         self.paused = False  # start no visit
         self._load_detector = LoadDetector()
-        self.on_load: Callable[[Load, str], None] = lambda load, reason: None  # called when the load changes
         observers.subscribe(self)
 
     # --- starting visits -------------------------------------------------------------------------
@@ -377,7 +375,7 @@ class Engine(CrawlObserver):
             load, reason = self._load_detector.check(self._clock.monotonic(), self._slots.busy, self.saturation)
             if load is not self._frontier.selector.load:
                 self._frontier.set_load(load)
-                self.on_load(load, reason)
+                self.observers.load_changed(load, reason)
 
     @property
     def load_reason(self) -> str:

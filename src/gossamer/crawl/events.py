@@ -32,6 +32,8 @@ class Outcome(NamedTuple):
     title: str | None
     redirect_to: str | None
     response: Response | None  # of a page that was stored
+    priority: float = 0.0  # the ordering's score when it was chosen
+    size: int | None = None  # bytes of the decoded document
 
 
 class Subscriber(Protocol):
@@ -104,6 +106,8 @@ def _outcome(visit: Visit, settled: Settlement) -> Outcome:
         settled.title,
         settled.redirect_to,
         settled.capture.response if is_page and settled.capture else None,
+        visit.priority,
+        settled.size,
     )
 
 

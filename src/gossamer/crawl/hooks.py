@@ -12,8 +12,10 @@ from gossamer.config.plugins import entry_label, load_plugin
 from gossamer.crawl.events import Outcome
 from gossamer.errors import UsageError
 from gossamer.extract.content_types import is_html
-from gossamer.extract.full_page import LinkKind, Wanted, read_page
+from gossamer.extract.full_page import LanguageSource, LinkKind, Wanted, read_page
 from gossamer.extract.full_page import Page as Contents
+from gossamer.extract.main_text import TextSource
+from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
 from gossamer.fetch.http.body import payload
 from gossamer.filter.canonical import Canonical, canonicalise
 from gossamer.model.outcome import Response
@@ -102,12 +104,31 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The main text of an HTML page; empty for other documents."""
-        return (self._contents.text or "") if self._contents is not None else ""
+        """The main text of an HTML page; the text of a PDF document if the extra `pdf` is installed; else empty."""
+        if self._contents is not None:
+            return self._contents.text or ""
+        return self._pdf_text or ""
+
+    @property
+    def text_source(self) -> TextSource | None:
+        """Where the text comes from; None if there is none."""
+        if self._contents is not None:
+            return self._contents.text_source
+        return TextSource.PDF if self._pdf_text is not None else None
+
+    @cached_property
+    def _pdf_text(self) -> str | None:
+        if not is_pdf(self.content_type, self.body) or not is_pdf_supported():
+            return None
+        return pdf_text(self.body)
 
     @property
     def language(self) -> str | None:
         return self._contents.language if self._contents is not None else None
+
+    @property
+    def language_source(self) -> LanguageSource | None:
+        return self._contents.language_source if self._contents is not None else None
 
     @cached_property
     def links(self) -> list[PageLink]:

@@ -1,17 +1,21 @@
 """The observer protocol of a crawl: which objects are notified of hosts, visits and commits, and in which order.
 
 A host is loaded, its visits start and are settled, their batch is handed over and committed, and at last the host is
-retired. The engine and `visit.settle` publish these events through `Observers`; nothing else is wired by hand.
+retired. The engine, `visit.settle`, the store's writer and the politeness audit publish events through `Observers`;
+nothing else is wired by hand.
 """
 
 from collections.abc import Callable, Sequence
 
 from gossamer.clock import Clock
+from gossamer.errors import StoreFailed
+from gossamer.frontier.selector import Load
 from gossamer.model.batch import Batch, Committed, RobotsRecord
 from gossamer.model.document import ProcessedDocument
 from gossamer.model.settlement import Settlement
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant
+from gossamer.observe.audit import Violation
 
 
 class CrawlObserver:
@@ -39,6 +43,18 @@ class CrawlObserver:
     def host_retired(self, host_id: HostId) -> None:
         """The host has given up its back queue, and that is committed. Called before `committed`."""
 
+    def store_failing(self, error: StoreFailed | None) -> None:
+        """A commit failed and is tried again; None: one has succeeded since."""
+
+    def store_slow(self, slow: bool) -> None:
+        """The commit under way takes very long, or has ended after that."""
+
+    def load_changed(self, load: Load, reason: str) -> None:
+        """The selector has another load; the reason is in words."""
+
+    def politeness_violated(self, violation: Violation) -> None:
+        """The audit has found a request that started too early."""
+
 
 class Observers:
     """Publishes to observers in the order in which they subscribed. Methods that an observer inherits from
@@ -52,8 +68,10 @@ class Observers:
         self._before_commit: list[Callable[[Batch, Instant], None]] = []
         self._committed: list[Callable[[Committed], None]] = []
         self._host_retired: list[Callable[[HostId], None]] = []
+        self._all: list[CrawlObserver] = []  # for events that are rare
 
     def subscribe(self, *observers: CrawlObserver) -> None:
+        self._all += observers
         for observer in observers:
             if _overrides(observer, "host_loaded"):
                 self._host_loaded.append(observer.host_loaded)
@@ -94,6 +112,22 @@ class Observers:
                 retire(host_id)
         for observe in self._committed:
             observe(committed)
+
+    def store_failing(self, error: StoreFailed | None) -> None:
+        for observer in self._all:
+            observer.store_failing(error)
+
+    def store_slow(self, slow: bool) -> None:
+        for observer in self._all:
+            observer.store_slow(slow)
+
+    def load_changed(self, load: Load, reason: str) -> None:
+        for observer in self._all:
+            observer.load_changed(load, reason)
+
+    def politeness_violated(self, violation: Violation) -> None:
+        for observer in self._all:
+            observer.politeness_violated(violation)
 
 
 def _overrides(observer: CrawlObserver, event: str) -> bool:

@@ -28,7 +28,10 @@ RETRY_SPACING: Final = Seconds(0.005)
 
 
 class Slots(Generic[V]):
-    """The visits in flight. Hot: `take` and `release` are called for each.
+    """Slots in use, by the tasks that hold them. Hot: `take` and `release` are called for each visit.
+
+    Which hosts are being visited is known to the frontier, and ends with the contact. A task holds its slot until the
+    outcome is settled or queued as a document; slots know nothing else of its visit.
 
     Invariants: at most `most` visits are in slots and at most `overflow_capacity` in the overflow, each in one of the
     two; `_unproven` of those in slots are of unproven hosts.

@@ -1,19 +1,16 @@
 """Everything about a page that is of interest to exports and users of the library.
 
 The crawl itself uses `crawl_page.extract_page`, which takes a third of the time and finds the same links; a test
-compares the two. `Wanted` says what to extract, so that only that is computed. Also here: the text of links, the
-`srcset` attribute of images as the HTML standard parses it, and the main text of a page with its language.
+compares the two. `Wanted` says what to extract, so that only that is computed. Also here: the text of links, and the
+`srcset` attribute of images as the HTML standard parses it.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 from typing import NamedTuple
 
 from turbohtml import Document, Element, Text
-from turbohtml.detect import detect_language
 
 from gossamer.extract.crawl_page import (
     MAX_HREF,
@@ -26,6 +23,14 @@ from gossamer.extract.crawl_page import (
     svg_href,
     title_of,
     trim,
+)
+from gossamer.extract.main_text import (
+    MainText,
+    TextExtractor,
+    TextSource,
+    guessed_language,
+    main_text,
+    trafilatura_text,
 )
 from gossamer.extract.page_meta import OUR_NAME, DirectivesFor, declared_language, language_tag
 from gossamer.extract.tree import page_tree
@@ -143,40 +148,6 @@ def _read_candidate(url: str, descriptors: list[str]) -> Candidate | None:
     return Candidate(url, density, width)
 
 
-MAX_TEXT = 1 << 20
-"""Characters of a text that are kept."""
-
-_WEIGHED_BYTES = 1 << 20  # pages constructed to be slow take two seconds per megabyte; plain text a fiftieth of that
-_ENOUGH = 4_000  # characters from which the language is guessed
-_TOO_FEW = 40
-
-# The detector returns ISO 639-3; BCP 47 requires the shorter code if there is one.
-_PAIRS = """
-afr=af aka=ak amh=am ara=ar aze=az bel=be ben=bn bul=bg cat=ca ces=cs cmn=zh cym=cy dan=da deu=de
-ell=el eng=en epo=eo est=et eus=eu fas=fa fin=fi fra=fr gle=ga glg=gl guj=gu heb=he hin=hi hrv=hr
-hun=hu hye=hy ind=id isl=is ita=it jav=jv jpn=ja kan=kn kat=ka kaz=kk khm=km kor=ko lat=la lav=lv
-lit=lt mal=ml mar=mr mkd=mk mya=my nep=ne nld=nl nob=nb ori=or pan=pa pes=fa pol=pl por=pt ron=ro
-rus=ru sin=si slk=sk slv=sl sna=sn spa=es sqi=sq srp=sr swe=sv tam=ta tel=te tgl=tl tha=th tuk=tk
-tur=tr ukr=uk urd=ur uzb=uz vie=vi yid=yi zul=zu
-"""
-_SHORT: Mapping[str, str] = MappingProxyType(dict(pair.split("=") for pair in _PAIRS.split()))
-
-
-def main_text(tree: Document, body_bytes: int) -> str:
-    """The main text of a page, without navigation; all visible text if no main part stands out, and for pages so large
-    that finding it would take long."""
-    text = tree.main_text() if body_bytes <= _WEIGHED_BYTES else ""
-    return (text or tree.to_text())[:MAX_TEXT]
-
-
-def guessed_language(text: str) -> str | None:
-    """The language of a text as a BCP 47 tag; None if there is too little text."""
-    if len(text) < _TOO_FEW:
-        return None
-    found = detect_language(text[:_ENOUGH]).language
-    return None if found is None else _SHORT.get(found, found)
-
-
 MAX_DESCRIPTION = 1_000
 """Characters of a description that are kept."""
 
@@ -219,6 +190,13 @@ class Alternate(NamedTuple):
     href: str
 
 
+class LanguageSource(StrEnum):
+    """How the language of a page is known."""
+
+    DECLARED = "declared"
+    GUESSED = "guessed"
+
+
 class Page(NamedTuple):
     """A page and its metadata."""
 
@@ -227,9 +205,12 @@ class Page(NamedTuple):
     title: str | None
     description: str | None
     language: str | None  # as declared, or guessed if requested
+    language_source: LanguageSource | None  # None if there is no language
     canonical: str | None  # as written: in the page, else in its response header, where `base` does not apply
     alternates: list[Alternate]
     text: str | None  # None if not requested
+    text_source: TextSource | None
+    markdown: str | None  # None if not requested
     noindex: bool
     nofollow: bool
     encoding: str
@@ -242,6 +223,8 @@ class Wanted:
 
     anchor_text: bool = True
     text: bool = True  # the main text
+    markdown: bool = False  # the main text as Markdown, with absolute links
+    extractor: TextExtractor = TextExtractor.FAST  # of the main text
     forms: bool = False  # the actions of GET forms, as links
     images: bool = False  # img and source, srcset included, as links
     guess_language: bool = False  # from the text, if the page does not declare it
@@ -259,7 +242,8 @@ def read_page(
     agent: str = OUR_NAME,
     want: Wanted | None = None,
 ) -> Page:
-    """Parse a page. Never raises for any input; the time is linear in its size.
+    """Parse a page. Never raises for any input, except MissingExtra for an extractor that is not installed; the time is
+    linear in its size.
 
     `content_type`, `robots_tag`, `content_language`, `link` and `refresh` are headers, `url` is the page's own address:
     a canonical link or a refresh to it is not a link. `agent` is the product token that robots directives may name.
@@ -271,27 +255,43 @@ def read_page(
         reader.add_refresh(refresh)
     reader.read(tree)
     directives = reader.directives.directives()
-    text = main_text(tree, len(body)) if want.text else None
     canonical = canonical_of(tree.find_all("link"))
     if canonical is None and link is not None:
         canonical = canonical_in_header(link)
     language = declared_language(tree, reader.meta_language, content_language)
-    if language is None and want.guess_language:
-        language = guessed_language(main_text(tree, len(body)) if text is None else text)
+    source = None if language is None else LanguageSource.DECLARED
+    base, title = base_of(tree), title_of(tree)
+    text: MainText | None = None  # the last: finding it changes the tree
+    if want.text or want.markdown or (want.guess_language and language is None):
+        text = _main_text(tree, body, encoding, url, want)
+        if language is None and want.guess_language:
+            language = guessed_language(text.text)
+            source = None if language is None else LanguageSource.GUESSED
     return Page(
-        base_of(tree),
+        base,
         reader.links,
-        title_of(tree),
+        title,
         reader.description,
         language,
+        source,
         canonical,
         reader.alternates,
-        text,
+        text.text if text is not None and want.text else None,
+        text.source if text is not None and want.text else None,
+        None if text is None else text.markdown,
         directives.noindex,
         directives.nofollow,
         encoding,
         reader.dropped,
     )
+
+
+def _main_text(tree: Document, body: bytes, encoding: str, url: str, want: Wanted) -> MainText:
+    if want.extractor is TextExtractor.TRAFILATURA:
+        return trafilatura_text(body, encoding, url, markdown=want.markdown)
+    if want.markdown:
+        tree.resolve_links(tree.base_url(url))
+    return main_text(tree, len(body), markdown=want.markdown)
 
 
 class _Reader:

@@ -5,6 +5,7 @@ from functools import cache, lru_cache
 from publicsuffixlist import PublicSuffixList
 from xxhash import xxh3_64_intdigest
 
+from gossamer.model.partition import PARTITIONS
 from gossamer.model.units import Domain, HostKey
 
 _RESERVED = frozenset({"test", "example", "invalid", "localhost", "local", "internal"})
@@ -47,3 +48,9 @@ def partition_of(domain: Domain, partitions: int) -> int:
     if partitions < 1:
         raise ValueError(f"the number of partitions must be at least 1, not {partitions}")
     return xxh3_64_intdigest(domain.encode()) % partitions
+
+
+def domain_of(host: HostKey) -> tuple[Domain, int, str]:
+    """The registrable domain of a host, the partition that owns the domain, and the host's public suffix."""
+    domain = registrable_domain(host)
+    return domain, partition_of(domain, PARTITIONS), public_suffix(host)

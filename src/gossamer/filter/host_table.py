@@ -110,3 +110,9 @@ class HostRules:
     include: tuple[UrlPattern, ...] = ()
     exclude: tuple[UrlPattern, ...] = ()
     trap_exempt: bool = False
+
+
+def is_trap_exempt(rules: HostTable[HostRules], host: HostKey) -> bool:
+    """Whether the URLs of a host are never cut as a trap."""
+    own = rules.for_host(host)
+    return own is not None and own.trap_exempt

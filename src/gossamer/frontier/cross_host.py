@@ -49,13 +49,16 @@ class HostLender(Protocol):
 
 
 class CrossHostRequests:
-    """Hosts that are contacted by a visit of another host, and their delays after that. Owned by the frontier."""
+    """Hosts that are contacted by a visit of another host, and their delays after that. Owned by the frontier.
+
+    Knows no visits, only the hosts reserved for them, which need not have a back queue.
+    """
 
     def __init__(self, politeness: PolitenessPolicy, hosts: Mapping[HostId, HostQueue], lender: HostLender) -> None:
         self._politeness = politeness
         self._hosts = hosts
         self._lender = lender
-        self._out: dict[HostKey, HostQueue | None] = {}  # hosts being contacted, with their back queues
+        self._reserved: dict[HostKey, HostQueue | None] = {}  # hosts being contacted, with their back queues
         self._rests: dict[HostKey, Instant] = {}  # delays not in the store yet, or of hosts it does not know
         self._homes: dict[HostId, str | None] = {}  # the hosts' own addresses, while their visits are elsewhere
         self._last: set[HostId] = set()  # hosts whose last contact was a cross-host request
@@ -63,7 +66,12 @@ class CrossHostRequests:
 
     def __len__(self) -> int:
         """Requests in flight."""
-        return len(self._out)
+        return len(self._reserved)
+
+    @property
+    def reserved(self) -> int:
+        """The number of hosts with a back queue that are being contacted. Looks at every request in flight."""
+        return sum([queue is not None for queue in self._reserved.values()])
 
     def begin(
         self, visit: Visit, host: HostKey, host_id: HostId | None, rests_until: Instant, address: str, now: Instant
@@ -76,7 +84,7 @@ class CrossHostRequests:
         visit until then.
         """
         queue = self._queue(host, host_id)
-        if host in self._out or (host_id is not None and self._lender.is_retiring(host_id)):
+        if host in self._reserved or (host_id is not None and self._lender.is_retiring(host_id)):
             return WaitUntil(Instant(now + ASK_AGAIN))
         until = max(rests_until, self._rests.get(host, Instant(0.0)))
         if queue is not None:
@@ -94,13 +102,13 @@ class CrossHostRequests:
             return False
         if queue is not None:
             self._lender.reserve(queue)
-        self._out[host] = queue
+        self._reserved[host] = queue
         return True
 
     def end(self, visit: Visit, host: HostKey, contact: Contact, now: Instant) -> Instant:
         """The host has been contacted. The visit is still in flight. Returns the host's earliest next contact."""
         until = next_contact(self._politeness, contact)
-        queue = self._out.pop(host)
+        queue = self._reserved.pop(host)
         self._rest(host, until, now)
         self._lender.leave_address(visit, contact, now, self._homes.pop(visit.host_id))
         if queue is not None:
@@ -114,9 +122,9 @@ class CrossHostRequests:
     def on_host_loaded(self, queue: HostQueue, host: HostKey) -> None:
         """A host got a back queue; its record has not been read yet."""
         queue.not_before = max(queue.not_before, self._rests.get(host, Instant(0.0)))
-        if host in self._out and self._out[host] is None:
+        if host in self._reserved and self._reserved[host] is None:
             queue.state = OUT
-            self._out[host] = queue
+            self._reserved[host] = queue
 
     def on_visit_finished(self, host_id: HostId) -> None:
         """A visit to the host itself has ended."""

@@ -1,7 +1,7 @@
 """Decisions, limits and statistics of the frontier, and what it learns from a commit."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -44,7 +44,7 @@ class FrontierStatistics:
     ready: int
     waiting: int
     parked: int
-    out: int
+    out: int  # hosts with a visit in flight
     urls: int
     urls_by_front: tuple[int, ...]
     drawn: tuple[int, ...]
@@ -52,11 +52,11 @@ class FrontierStatistics:
     next_contact: Instant | None  # of the hosts in memory
     next_due: Instant | None  # of the URLs that are not due yet
 
-
-def selector_shares(drawn: Sequence[int]) -> tuple[float, ...]:
-    """Observed shares of the classes, in percent."""
-    total = sum(drawn)
-    return tuple(100.0 * n / total if total else 0.0 for n in drawn)
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Observed shares of the classes, in percent."""
+        total = sum(self.drawn)
+        return tuple(100.0 * n / total if total else 0.0 for n in self.drawn)
 
 
 def date_or_none(when: float) -> Instant | None:

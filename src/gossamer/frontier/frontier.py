@@ -33,6 +33,9 @@ from gossamer.model.units import HostId, Instant, Seconds
 class Frontier:
     """Front queues, router, back queues and the politeness heap.
 
+    The registry of visits in flight: a host whose state is OUT has one, from `next_turn` until its contact is over
+    (`finish`), or is reserved for a visit of another host (`cross_host`).
+
     Always true between calls:
       * no URL is handed out twice before its outcome is settled;
       * no host and no address has two visits in flight, cross-host requests included;
@@ -69,8 +72,7 @@ class Frontier:
         self._classes = ReadyClasses(self.selector, len(ratios.normal))
         self._ready: ReadyClasses | ReadyScores = self._classes if self._scores is None else self._scores
         self._refill_selector = Selector(ratios)
-        self._router = Router(ordering, self._refill_selector, limits, self.domains)
-        self._router.places = self
+        self._router = Router(self, ordering, self._refill_selector, limits, self.domains)
         self._hosts = self._router.hosts
         self._due_timers = self._router.due_timers
         self.politeness_heap = self._politeness_heap = PolitenessHeap(
@@ -78,7 +80,6 @@ class Frontier:
         )  # public for its `histogram`
         self.gates = AddressGates()
         self.cross_host = CrossHostRequests(politeness, self._hosts, self)
-        self._out = 0
         self._now = Instant(0.0)  # the latest `now` passed in
 
     # --- loads and commits -------------------------------------------------------------------------
@@ -258,7 +259,6 @@ class Frontier:
             return Idle() if nearest == math.inf else WaitUntil(Instant(nearest))
         task = host.take(front)
         host.state = OUT
-        self._out += 1
         host.served += 1
         if self._scores is None:
             priority = task.priority
@@ -281,7 +281,6 @@ class Frontier:
             return True
         host.put_back(visit.task)
         host.served -= 1
-        self._out -= 1
         self._park(host, self.gates.for_address(address, now))
         return False
 
@@ -312,7 +311,6 @@ class Frontier:
         of the queue (for example after fetching robots.txt). Otherwise the URL is unsettled until `on_commit`. Returns
         the earliest next contact."""
         host = self._hosts[visit.host_id]
-        self._out -= 1
         self._now = now
         if contact is not None:
             until = next_contact(self._politeness, contact)
@@ -400,13 +398,13 @@ class Frontier:
             by_front = self._grouped([sum([len(host.fronts[front]) for host in hosts]) for front in fronts])
         else:
             by_front = [sum([host.held for host in hosts]), 0]
-        parked = [host.state for host in hosts].count(PARKED)
+        states = [host.state for host in hosts]
         return FrontierStatistics(
             hosts=len(self._hosts),
             ready=len(self._ready),
             waiting=len(self._politeness_heap),
-            parked=parked,
-            out=self._out,
+            parked=states.count(PARKED),
+            out=states.count(OUT) - self.cross_host.reserved,
             urls=sum(by_front),
             urls_by_front=tuple(by_front),
             drawn=tuple(self._grouped(self.selector.drawn)),

@@ -45,7 +45,15 @@ class HostPlacer(Protocol):
 class Router:
     """Front queues, the table of back queues, and their refill."""
 
-    def __init__(self, ordering: Ordering, selector: Selector, limits: FrontierLimits, domains: DomainTable) -> None:
+    def __init__(
+        self,
+        placer: HostPlacer,
+        ordering: Ordering,
+        selector: Selector,
+        limits: FrontierLimits,
+        domains: DomainTable,
+    ) -> None:
+        self._placer = placer
         self._by_score = ordering.by_score
         self._moves = ordering.moved_by_links
         self._fronts = len(selector.drawn)
@@ -59,7 +67,6 @@ class Router:
         self.hosts: dict[HostId, HostQueue] = {}
         self.due_timers = DueTimers()
         self.domains = domains
-        self.places: HostPlacer
 
     # --- loads -----------------------------------------------------------------------------
 
@@ -111,12 +118,12 @@ class Router:
             if next_due is not None:
                 self.due_timers.set(next_due, host_id, front)
             if taken and had_none and host.state is READY:
-                self.places.on_urls_added(host, front)
+                self._placer.on_urls_added(host, front)
         host.end_load(commit)
         if host.state is EMPTY:
-            self.places.place(host)
+            self._placer.place(host)
         elif self._by_score and host.state is READY and not host.has_next():
-            self.places.on_reordered(host)
+            self._placer.on_reordered(host)
         if host_id in self.hosts:
             self.feed(host)
 
@@ -148,13 +155,13 @@ class Router:
             self.front_queues[front].grow(commit, place)
         else:
             if host.move(Growth(commit, front, place, url_id, priority)):
-                self.places.on_reordered(host)
+                self._placer.on_reordered(host)
             self._feed_or_replace(host)
 
     def _feed_or_replace(self, host: HostQueue) -> None:
         """Load what is needed. By score, additions in the table may now come before the host's next URL."""
         if self._by_score and host.state is READY and not host.has_next():
-            self.places.on_reordered(host)
+            self._placer.on_reordered(host)
         self.feed(host)
 
     def on_retirement_committed(self, host_id: HostId) -> None:
@@ -182,7 +189,7 @@ class Router:
         its head. If that host already has a back queue, draw again; otherwise it gets the free one."""
         queues, hosts = self.front_queues, self.hosts
         while waiting := [f for f, queue in enumerate(queues) if queue.window]:
-            if len(hosts) >= self._limits.max_hosts and not self.places.make_room():
+            if len(hosts) >= self._limits.max_hosts and not self._placer.make_room():
                 return
             front = self._selector.draw(waiting)
             host_id = queues[front].window.popleft()

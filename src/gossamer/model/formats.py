@@ -44,6 +44,11 @@ def sha1_text(digest: bytes) -> str:
     return "sha1:" + base64.b32encode(digest).decode("ascii")
 
 
+def reversed_name(host: str) -> str:
+    """The labels of a host name from the last to the first, so that a domain's hosts sort together."""
+    return ".".join(reversed(host.split(".")))
+
+
 MAX_LABEL: Final = 63  # RFC 1035, 2.3.4: octets of a label
 MAX_HOST: Final = 253  # the same limit for a name (255 octets on the wire) as text without the final dot
 _DNS_NAME = re.compile(r"[a-z0-9_*-]{1,63}(?:\.[a-z0-9_*-]{1,63})*").fullmatch

@@ -1,6 +1,6 @@
 """The outcome of a fetch: a response or an expected failure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -72,6 +72,7 @@ class Response(NamedTuple):
     protocol: str = "http/1.1"  # as WARC-Protocol has it: http/1.0, http/1.1, h2
     unverified: bool = False  # https without certificate verification
     dropped_fields: int = 0  # lines of the head that are not header fields
+    repeats: int = 0  # how often the fetcher sent the request again before this response
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Failed:
     detail: str  # one line for users, without credentials
     took: Seconds
     contacted: bool
+    repeats: int = field(default=0, kw_only=True)  # as in `Response`
 
 
 FetchOutcome = Response | Failed

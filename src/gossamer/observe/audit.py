@@ -1,7 +1,8 @@
 """Independent audit of politeness.
 
 It shares no code and no state with the frontier. From the start and the end of each request it computes when the host
-and its address may be contacted again, and counts requests that start earlier. There must be none.
+and its address may be contacted again, and counts requests that start earlier. There must be none. A request that the
+fetcher sends again by itself, because the server refused it unread, has no gap; once is permitted.
 """
 
 from collections.abc import Callable
@@ -11,16 +12,17 @@ from gossamer.model.units import HostKey, Instant, Seconds
 
 TOLERANCE = 0.001  # seconds; sums of floats differ in their last digits
 _KEPT_VIOLATIONS = 10
+_PERMITTED_REPEATS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A request that started too early."""
 
-    kind: str  # "host busy", "host too soon", "address busy" or "address too soon"
+    kind: str  # "host busy", "host too soon", "address busy", "address too soon" or "host asked again"
     key: str  # the host or the address
     at: Instant
-    allowed_at: Instant | None  # None: not before the current request to the host or address had ended
+    allowed_at: Instant | None  # None: not before the current request to the host or address had ended, if at all
 
     def __str__(self) -> str:
         early = "" if self.allowed_at is None else f" by {self.allowed_at - self.at:.3f} s"
@@ -56,7 +58,7 @@ class PolitenessAudit:
         self._factor = factor
         self._max_adaptive_delay = max_adaptive_delay
         self._max_retry_after = max_retry_after
-        self.on_violation = on_violation
+        self._on_violation = on_violation
         self._hosts = _Memory(remembered)
         self._addresses = _Memory(remembered)
         self.requests = 0
@@ -100,6 +102,12 @@ class PolitenessAudit:
             # Crawl-delay and Retry-After apply to one site; for the machine behind it only the load counts.
             self._end(self._addresses, address, at + load if contacted else 0.0, at)
 
+    def on_repeats(self, host: HostKey, repeats: int, at: Instant) -> None:
+        """The fetcher has sent the current request again, this many times."""
+        self.requests += repeats
+        for _ in range(_PERMITTED_REPEATS, repeats):
+            self._report(Violation("host asked again", host, at, None))
+
     def restore(self, host: HostKey | None, address: str | None, until: Instant) -> None:
         """After a restart: neither may be contacted before `until`."""
         for memory, key in ((self._hosts, host), (self._addresses, address)):
@@ -124,8 +132,8 @@ class PolitenessAudit:
         self.violations += 1
         if len(self.first) < _KEPT_VIOLATIONS:
             self.first.append(violation)
-        if self.on_violation is not None:
-            self.on_violation(violation)
+        if self._on_violation is not None:
+            self._on_violation(violation)
 
 
 class _Memory:

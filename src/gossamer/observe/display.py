@@ -176,12 +176,13 @@ def plain_line(snapshot: Snapshot, rates: Rates) -> str:
     return "  ".join(parts)
 
 
-def choose_display(config: DisplayConfig, stream: TextIO) -> Display:
-    """No display with `--quiet`, the live view on a capable terminal, plain lines otherwise."""
+def choose_display(config: DisplayConfig, stream: TextIO, *, shared: bool = False) -> Display:
+    """No display with `--quiet`, the live view on a capable terminal, plain lines otherwise: also on a terminal that is
+    `shared` with other output."""
     if config.quiet:
         return NoDisplay()
     console = Terminal(stream)
-    if console.supports_live_view:
+    if console.supports_live_view and not shared:
         return LiveDisplay(console, Shares(config.frontier.shares, config.frontier.shares_under_load))
     return PlainLines(stream)
 
@@ -210,7 +211,8 @@ class ProgressLine:
             return
         self._next = self._clock.monotonic() + INTERVAL
         part = f"{min(done / total, 1.0):4.0%}" if total else ""
-        self._stream.write(f"\r\x1b[K{self._what} {part} {formatter.span(self.seconds)} {more}".rstrip())
+        shown = f"{self._what} {part} {formatter.span(self.seconds)} {more}".rstrip()
+        self._stream.write(f"\r\x1b[K{formatter.printable(shown)}")
         self._stream.flush()
         self._written = True
 

@@ -1,5 +1,6 @@
 """Readable text: counts, sizes, durations, dates, untrusted strings, and reports made of titled rows."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,11 @@ def printable(text: str, width: int | None = None) -> str:
     return text
 
 
+def json_line(value: object) -> str:
+    """A value as JSON on one line, in ASCII without control characters."""
+    return json.dumps(value).replace("\x7f", "\\u007f")
+
+
 def largest(counts: Mapping[str, int], most: int) -> list[tuple[str, int]]:
     """The largest counts first, at most `most` rows; the last row sums up the rest if they do not fit."""
     ordered = sorted(((name, n) for name, n in counts.items() if n), key=lambda pair: (-pair[1], pair[0]))
@@ -112,10 +118,10 @@ def plain_report(sections: Sequence[Section]) -> str:
     lines: list[str] = []
     for section in sections:
         width = max(len(row[1]) for row in section.rows)
-        lines.append(section.title)
+        lines.append(printable(section.title))
         for name, value, remark in section.rows:
             shown = value.ljust(width) if is_text(value) else value.rjust(width)
-            lines.append(f"  {name:<{label}}  {shown}  {remark}".rstrip())
+            lines.append(printable(f"  {name:<{label}}  {shown}  {remark}".rstrip()))
         lines.append("")
     return "\n".join(lines)
 

@@ -1,7 +1,7 @@
-"""The event log of a crawl: events with stable names, one JSON object per line.
+"""Logs of a crawl. `EventLog` has events with stable names, one JSON object per line.
 
-Events are buffered in memory and written by a separate thread, so that a slow disk never blocks the event loop. Secrets
-are removed from all text first (`without_secrets`, linear in the length of the text).
+Lines are buffered in memory and written by a separate thread (`LineLog`), so that a slow disk never blocks the event
+loop. Secrets are removed from all text of events first (`without_secrets`, linear in the length of the text).
 """
 
 import json
@@ -69,14 +69,80 @@ _MAX_WAITING_BYTES = 4 * 1024 * 1024
 Scalar = str | int | float | bool | None
 
 
-class EventLog:
+class LineLog:
+    """A bounded buffer of lines, and the thread that writes them. Subclasses say where to.
+
+    No method raises: lines that could not be written are counted in `lost`, and the first reason is kept in `problem`.
+    """
+
+    def __init__(self, flush_every: float) -> None:
+        self._flush_every = flush_every
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._buffer_lock = threading.Lock()
+        self._file_lock = threading.Lock()
+        self._closing = threading.Event()
+        self.lost = 0
+        self.problem: str | None = None
+        self._thread = threading.Thread(target=self._run, name="gossamer-log", daemon=True)
+        self._thread.start()
+
+    def put(self, line: bytes) -> None:
+        """Add a line to the buffer, from any thread. When the buffer is full, the line is lost."""
+        with self._buffer_lock:
+            if self._waiting_bytes + len(line) > _MAX_WAITING_BYTES:
+                self.lost += 1  # the disk does not keep up; the crawl goes on
+                return
+            self._waiting.append(line)
+            self._waiting_bytes += len(line)
+
+    @property
+    def fill(self) -> QueueDepth:
+        """The buffer. When it is full, lines are dropped and counted; the crawl does not wait."""
+        return QueueDepth(len(self._waiting), 0, self._waiting_bytes, _MAX_WAITING_BYTES)
+
+    def flush(self) -> None:
+        """Write the buffer now."""
+        with self._file_lock:
+            with self._buffer_lock:
+                lines, self._waiting, self._waiting_bytes = self._waiting, [], 0
+            if lines:
+                self._write(lines)
+
+    def close(self, patience: float | None = None) -> None:
+        """Write everything and stop. Safe to call twice; later lines are not written. After `patience` seconds, lines
+        that are still not written are lost."""
+        self._closing.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join(patience)
+        if self._thread.is_alive() and patience is not None:  # it waits for a reader, perhaps for ever
+            self.problem = self.problem or "its reader is too slow"
+            with self._buffer_lock:
+                self.lost += len(self._waiting)
+            return
+        self.flush()
+        with self._file_lock:
+            self._close_file()
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._flush_every):
+            self.flush()
+
+    def _write(self, lines: list[bytes]) -> None:
+        """Write the lines. Called by one thread at a time."""
+        raise NotImplementedError
+
+    def _close_file(self) -> None:
+        raise NotImplementedError
+
+
+class EventLog(LineLog):
     """Appends events to `path`. At `rotate_bytes` the file is renamed to `path`.1 and so on; `keep` old files are kept.
     Lines are complete, in order, and never split between files. A line cut off by a full disk or a crash stays on a
     line of its own.
 
-    An event is in the file about a second later, and all events are after `close`. No method raises: events that could
-    not be written are counted in `lost`, the first reason is kept in `problem`, and a `log.lost` event follows when
-    writing succeeds again.
+    An event is in the file about a second later, and all events are after `close`. A `log.lost` event follows events
+    that could not be written, when writing succeeds again.
     """
 
     def __init__(
@@ -92,57 +158,16 @@ class EventLog:
         self._clock = clock or SteadyClock()
         self._rotate_bytes = rotate_bytes
         self._keep = keep
-        self._flush_every = flush_every
         self._file: BinaryIO | None = None
         self._size = 0
-        self._waiting: list[bytes] = []
-        self._waiting_bytes = 0
-        self._buffer_lock = threading.Lock()
-        self._file_lock = threading.Lock()
-        self._closing = threading.Event()
         self._reported_lost = 0
-        self.lost = 0
-        self.problem: str | None = None
-        self._thread = threading.Thread(target=self._run, name="gossamer-log", daemon=True)
-        self._thread.start()
+        super().__init__(flush_every)
 
     def event(self, name: str, **fields: Scalar) -> None:
         """Log an event. May be called from any thread; never waits for the disk, never raises."""
-        line = format_event(self._clock.now(), name, fields)
-        with self._buffer_lock:
-            if self._waiting_bytes + len(line) > _MAX_WAITING_BYTES:
-                self.lost += 1  # the disk does not keep up; the crawl goes on
-                return
-            self._waiting.append(line)
-            self._waiting_bytes += len(line)
-
-    @property
-    def fill(self) -> QueueDepth:
-        """The buffer. When it is full, events are dropped and counted; the crawl does not wait."""
-        return QueueDepth(len(self._waiting), 0, self._waiting_bytes, _MAX_WAITING_BYTES)
-
-    def flush(self) -> None:
-        """Write the buffer now."""
-        with self._file_lock:
-            with self._buffer_lock:
-                lines, self._waiting, self._waiting_bytes = self._waiting, [], 0
-            if lines:
-                self._write(lines)
-
-    def close(self) -> None:
-        """Write everything and stop. Safe to call twice; later events are not written."""
-        self._closing.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join()
-        self.flush()
-        with self._file_lock:
-            self._close_file()
+        self.put(format_event(self._clock.now(), name, fields))
 
     # --- in the thread -------------------------------------------------------------------------------
-
-    def _run(self) -> None:
-        while not self._closing.wait(self._flush_every):
-            self.flush()
 
     def _write(self, lines: list[bytes]) -> None:
         if self.lost > self._reported_lost:

@@ -163,13 +163,13 @@ def _print_tables(console: Console, sections: Sequence[Section], snapshot: Snaps
             style = "bold green" if good else "bold yellow"
         else:
             style = "bold red" if section.title == "Politeness" and snapshot.politeness_violations else "bold cyan"
-        console.print(Text(section.title, style))
+        console.print(Text(formatter.printable(section.title), style))
         table = Table.grid(padding=(0, 2), pad_edge=False)
         texts = any(is_text(row[1]) for row in section.rows)
         table.add_column(min_width=label + 2, style="dim", no_wrap=True)
         table.add_column(justify="left" if texts else "right", overflow="fold")
         table.add_column(style="dim", overflow="fold")
         for name, value, remark in section.rows:
-            table.add_row(Text("  " + name), Text(value), Text(remark))
+            table.add_row(*(Text(formatter.printable(text)) for text in (f"  {name}", value, remark)))
         console.print(table)
         console.print()

@@ -92,7 +92,7 @@ def _side_by_side(left: Sequence[Text], right: Sequence[Text], column: int) -> l
 def _line(width: int, *cells: Cell) -> Text:
     line = Text(no_wrap=True, overflow="crop")
     for text, style in cells:
-        line.append(text, style)
+        line.append(formatter.printable(text), style)
     if line.cell_len > width:
         line.truncate(width)
     return line

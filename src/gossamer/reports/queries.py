@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import partial
 
 from gossamer.config.overrides import HostOverride, Overrides
-from gossamer.config.policies import PolicyCache, domain_of
+from gossamer.config.policies import PolicyCache
 from gossamer.errors import ArchiveError
+from gossamer.filter.domains import domain_of
 from gossamer.filter.identity import Identities
 from gossamer.filter.scope import Scope
 from gossamer.frontier.breaker import HostFailures

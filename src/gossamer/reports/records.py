@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from gossamer.model.facts import CopySample, PriorityFacts, QueuePosition, UrlFacts
-from gossamer.model.formats import iso_timestamp, sha1_text
+from gossamer.model.formats import iso_timestamp, reversed_name, sha1_text
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant, Url
 
@@ -215,11 +215,6 @@ class HostRow(NamedTuple):
     fetched: int  # URLs that were answered at least once
     known: int
     excluded: Counter[str]  # by reason
-
-
-def reversed_name(host: str) -> str:
-    """The labels of a host name from the last to the first, so that a domain's hosts sort together."""
-    return ".".join(reversed(host.split(".")))
 
 
 HOST_SORTS: dict[str, Callable[[HostRow], float | str]] = {

@@ -1,4 +1,4 @@
-"""Search engines by name, and the seeds that their result pages give.
+"""Search engines by name, and what their result pages list.
 
 `DuckDuckGo` parses the result page for browsers without scripts. Every result is a block with the class `result`, its
 link an `<a class="result__a">` that leads to the engine's own `/l/?uddg=TARGET`. Advertisements are blocks with
@@ -6,27 +6,16 @@ link an `<a class="result__a">` that leads to the engine's own `/l/?uddg=TARGET`
 robots has elements whose class begins with `anomaly-modal`, or a form named `challenge-form`, with any status.
 """
 
-import asyncio
-import os
-from collections.abc import Iterable
 from importlib.metadata import entry_points
 from typing import Final
 from urllib.parse import parse_qs, quote_plus, urlsplit
 
 from turbohtml import Document, Element, parse
 
-from gossamer.clock import SteadyClock
-from gossamer.config.fetchers import fetcher_for
-from gossamer.config.hosts import host_settings_for
 from gossamer.config.load import Config
 from gossamer.config.plugins import entry_label, load_plugin
-from gossamer.config.policies import canonicaliser_for, politeness_for
 from gossamer.errors import ConfigError, UsageError
-from gossamer.fetch.dns.policy import AddressPolicy
-from gossamer.fetch.dns.resolver import Resolver
-from gossamer.seed.lists import Seed
-from gossamer.seed.polite_client import PoliteClient
-from gossamer.seed.search import SearchAnswer, SearchProvider, search_seeds
+from gossamer.seed.search import SearchAnswer, SearchProvider
 
 BASE: Final = "https://html.duckduckgo.com/html/"
 
@@ -130,40 +119,3 @@ def provider_for(config: Config) -> SearchProvider:
     if provider.name != name:
         raise UsageError(f"{where} calls itself {provider.name!r}")
     return provider
-
-
-def seeds_from_queries(config: Config, queries: Iterable[str]) -> list[Seed]:
-    """The results of each query as seeds. Returns when the engine may be contacted again.
-
-    Raises UsageError for an invalid query or engine, SearchFailed if the engine does not answer as expected.
-    """
-    return asyncio.run(_search(config, list(queries), provider_for(config)))
-
-
-async def _search(config: Config, queries: list[str], provider: SearchProvider) -> list[Seed]:
-    hosts = host_settings_for(config, os.environ)
-    clock, canonicaliser = SteadyClock(), canonicaliser_for(config)
-    addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
-    resolver = Resolver(config.name_servers or None, clock)
-    fetcher = fetcher_for(config, clock, addresses.may_dial)
-    client = PoliteClient(
-        fetcher=fetcher,
-        resolver=resolver,
-        addresses=addresses,
-        canonicaliser=canonicaliser,
-        hosts=hosts,
-        politeness=politeness_for(config),
-        clock=clock,
-        robots_agent=config.robots_agent,
-        max_redirects=config.fetch.max_redirects,
-    )
-    seeds: dict[str, Seed] = {}
-    try:
-        for query in queries:
-            for seed in await search_seeds(query, provider, client.fetch, canonicaliser.canonicalise):
-                seeds.setdefault(seed.url, seed)
-        await client.wait_until_clear()
-    finally:
-        await fetcher.close()
-        await resolver.close()
-    return list(seeds.values())

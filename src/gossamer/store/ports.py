@@ -81,8 +81,10 @@ class Tables(Protocol):
         """The connection of the writer. Creates the tables, or migrates them. Raises NotThisCrawl, StoreFailed."""
         ...
 
-    def open_reader(self) -> Database:
-        """A connection that only reads, to tables that exist. Raises StoreFailed."""
+    def open_reader(self, *, small: bool = False) -> Database:
+        """A connection that only reads, to tables that exist. A `small` one uses little memory, for a reader of which
+        there are several. Raises NotThisCrawl, OldSchema if `open_writer` has to migrate the tables first, and
+        StoreFailed."""
         ...
 
     def close(self) -> None:

@@ -7,7 +7,8 @@ busier the crawl, the larger the transactions, and the cost per page falls.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from gossamer.clock import Clock
 from gossamer.errors import DiskFull, StoreFailed
@@ -90,6 +91,34 @@ SLOW_AFTER = 5.0
 """Seconds after which a commit that is still under way counts as slow. Most take some tens of milliseconds."""
 
 
+class CommitListener(Protocol):
+    """What a crawl does before and after a commit. Called on the event loop; must not wait."""
+
+    def before_commit(self, batch: Batch) -> None:
+        """The open batch is about to be committed; this is the last chance to add to it."""
+        ...
+
+    def committed(self, committed: Committed) -> None: ...
+
+    def store_failing(self, error: StoreFailed | None) -> None:
+        """A commit failed and is tried again; None: one has succeeded since."""
+        ...
+
+    def store_slow(self, slow: bool) -> None:
+        """The commit under way takes very long, or has ended after that."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """How large the open batch may become."""
+
+    linger: float = 0.1  # seconds that it waits for more outcomes ...
+    full_settlements: int = 256  # ... unless it has this many
+    max_settlements: int = 2048  # bound of its saturation
+    max_weight: int = 64 * 1024 * 1024  # the same, in bytes
+
+
 class WriterThread:
     """Owns the open batch. Everything but the commit itself happens on the event loop.
 
@@ -102,25 +131,21 @@ class WriterThread:
         self,
         writer: BatchWriter,
         clock: Clock,
+        listener: CommitListener,
+        limits: BatchLimits | None = None,
         *,
-        before_commit: Callable[[Batch], None],
-        on_commit: Callable[[Committed], None],
-        linger: float = 0.1,
-        full_settlements: int = 256,
-        max_settlements: int = 2048,
-        max_weight: int = 64 * 1024 * 1024,
         patience: float = 30.0,
         slow_after: float = SLOW_AFTER,
     ) -> None:
         """`patience`: how long a failing store is retried, in seconds; a full disk only if `outlasts_full_disk`."""
         self._writer = writer
         self._clock = clock
-        self._before_commit = before_commit
-        self._on_commit = on_commit
-        self._linger = linger
-        self._full = full_settlements
-        self._max_settlements = max_settlements
-        self._max_weight = max_weight
+        self._listener = listener
+        limits = limits or BatchLimits()
+        self._linger = limits.linger
+        self._full = limits.full_settlements
+        self._max_settlements = limits.max_settlements
+        self._max_weight = limits.max_weight
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="gossamer-store")
         self._wake = asyncio.Event()  # there is something to commit
         self._go = asyncio.Event()  # and no reason to wait for more
@@ -131,10 +156,7 @@ class WriterThread:
         self.slow_after = slow_after
         self.outlasts_full_disk = False
         self.failing: StoreFailed | None = None  # why the last try to commit did not succeed
-        self.on_failing: Callable[[StoreFailed | None], None] = lambda error: None  # called when that begins and ends
         self.slow = False  # the commit under way takes very long
-        self.on_slow: Callable[[bool], None] = lambda slow: None  # the same for this
-        self.on_outboxed: Callable[[], None] = lambda: None  # URLs were committed that other parts of the crawl own
         self.batch = Batch()
         self.commits = 0
         self.commit_seconds = 0.0
@@ -209,7 +231,7 @@ class WriterThread:
                     return
                 continue
             await self._company()
-            self._before_commit(self.batch)
+            self._listener.before_commit(self.batch)
             self._in_hand, self.batch = self.batch, Batch()
             waiters, self._waiters = self._waiters, []
             batch = self._in_hand
@@ -220,9 +242,7 @@ class WriterThread:
             self.times.note_seconds(committed.seconds)
             if self.batch or self._closing:
                 self._wake.set()
-            self._on_commit(committed)
-            if committed.outboxed:
-                self.on_outboxed()
+            self._listener.committed(committed)
             for waiter in waiters:
                 if not waiter.done():  # its task may have been cancelled
                     waiter.set_result(committed)
@@ -239,14 +259,14 @@ class WriterThread:
                 if self._closing or self._clock.monotonic() - began >= self.patience:
                     raise
                 if self.failing is None:
-                    self.on_failing(error)
+                    self._listener.store_failing(error)
                 self.failing = error
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_RETRY)
             else:
                 if self.failing is not None:
                     self.failing = None
-                    self.on_failing(None)
+                    self._listener.store_failing(None)
                 return committed
 
     async def _try_to_commit(self, batch: Batch) -> Committed:
@@ -261,7 +281,7 @@ class WriterThread:
     def _is_slow(self, slow: bool) -> None:
         if slow is not self.slow:
             self.slow = slow
-            self.on_slow(slow)
+            self._listener.store_slow(slow)
 
     async def _company(self) -> None:
         """Let the batch grow for a moment, unless it is large enough or somebody waits for it."""

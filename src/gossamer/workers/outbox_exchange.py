@@ -9,8 +9,10 @@ from collections import Counter
 from collections.abc import Coroutine
 from dataclasses import replace
 
-from gossamer.crawl.run.assemble import Crawl
+from gossamer.crawl.observers import CrawlObserver
+from gossamer.crawl.run.crawl import Crawl
 from gossamer.ipc import Link
+from gossamer.model.batch import Committed
 from gossamer.model.partition import OutboxUrl, WorkerShare
 from gossamer.workers.hub import ACKNOWLEDGED, QUOTA, STATE, URLS, Activity
 
@@ -19,7 +21,7 @@ LOT = 1000
 LOOK_SECONDS = 0.05
 
 
-class OutboxExchange:
+class OutboxExchange(CrawlObserver):
     """Owned by the worker's event loop."""
 
     def __init__(self, crawl: Crawl, part: WorkerShare, link: Link) -> None:
@@ -33,9 +35,13 @@ class OutboxExchange:
         self._receiving = 0  # batches not committed yet
         self._reported: tuple[Activity, int] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        crawl.store.on_outboxed = self.send_all
+        crawl.engine.observers.subscribe(self)
 
     # --- sending -------------------------------------------------------------------------------------
+
+    def committed(self, committed: Committed) -> None:
+        if committed.outboxed:
+            self.send_all()
 
     def send_all(self) -> None:
         """There may be URLs for every owner."""

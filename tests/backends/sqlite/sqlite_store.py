@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.memory import MemoryTables
-from gossamer.backends.sqlite.tables import SqliteTables
+from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering

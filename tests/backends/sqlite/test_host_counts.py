@@ -9,13 +9,13 @@ import pytest
 
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.driver import SqliteDatabase
-from gossamer.backends.sqlite.reports import host_rows, number_of_hosts
 from gossamer.errors import DiskFull
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.requeue import RequeueOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
 from gossamer.reports.records import HOST_SORTS, HostFilter
+from gossamer.reports.table.status import HostQueries
 from gossamer.store.table.bulk_changes import drop_dead, requeue_dead
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
@@ -44,7 +44,7 @@ def counted(store: Store) -> Counts:
 
 def kept(store: Store) -> Counts:
     """As the rows of the hosts have it."""
-    rows = host_rows(store.db, HostFilter(), "queued")
+    rows = HostQueries(store.reading).rows(HostFilter(), "queued")
     return {row.host: (row.queued, row.stored, row.fetched, row.known, row.excluded.total()) for row in rows}
 
 
@@ -122,10 +122,10 @@ def test_hosts_come_in_the_order_that_their_rows_say(store: Store, sort: str) ->
     store.writer_db.execute("UPDATE hosts SET next_contact = id % 3")
     key = HOST_SORTS[sort]
 
-    rows = host_rows(store.db, HostFilter(), sort)
+    rows = HostQueries(store.reading).rows(HostFilter(), sort)
 
     assert rows == sorted(rows, key=lambda row: (key(row), row.host))
-    assert host_rows(store.db, HostFilter(), sort, offset=1, limit=2) == rows[1:3]
+    assert HostQueries(store.reading).rows(HostFilter(), sort, offset=1, limit=2) == rows[1:3]
 
 
 @pytest.mark.parametrize(
@@ -144,5 +144,5 @@ def test_hosts_are_chosen_by_name(store: Store, wanted: HostFilter, found: list[
     hosts = ("a.test", "ba.test", "b.a.test")
     store.writer.commit(Batch(candidates=[candidate(host, n) for n, host in enumerate(hosts)]), store.now)
 
-    assert [row.host for row in host_rows(store.db, wanted, "host")] == found
-    assert number_of_hosts(store.db, wanted) == len(found)
+    assert [row.host for row in HostQueries(store.reading).rows(wanted, "host")] == found
+    assert HostQueries(store.reading).count(wanted) == len(found)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlEditor
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.backends.warc.archive import WarcArchive
 from gossamer.errors import ArchiveError, DiskFull, StoreFailed
 from gossamer.model.facts import QueuePosition, UrlFacts
@@ -16,6 +16,7 @@ from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Origin
 from gossamer.reports import ports
 from gossamer.reports.ports import Archive, CrawlEditor, Repair
 from gossamer.reports.records import DeadFilter, HostFilter, OrphanRecord, PageFilter
+from gossamer.reports.table.reader import TableEditor
 
 HOST, DOMAIN, ORIGIN, PRINT = HostKey("h.test"), Domain("h.test"), Origin("http://h.test"), Fingerprint(1)
 NOW = Instant(1.0)
@@ -40,14 +41,12 @@ class FailingConnection:
         self._left -= 1
         return self
 
-    def create_function(self, *_: object, **__: object) -> None: ...
-
     def close(self) -> None: ...
 
 
 def failing(error: sqlite3.Error | None = None, after: int = 0) -> CrawlEditor:
     made = FailingConnection(error or sqlite3.OperationalError("disk I/O error"), after)
-    return SqliteCrawlEditor(cast(sqlite3.Connection, made), Path("crawl.db"))
+    return TableEditor(SqliteDatabase(cast(sqlite3.Connection, made), Path("crawl.db")))
 
 
 READS: dict[str, Callable[[CrawlEditor], object]] = {

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
 from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
 from gossamer.clock import VirtualClock
@@ -23,6 +21,8 @@ from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.reports.all_workers import WorkerStore, list_dead, list_pages
 from gossamer.reports.records import DeadFilter, Json, PageFilter, dead_object, page_object
+from gossamer.reports.table.reader import TableReader
+from gossamer.reports.table.status import StatusQueries
 from gossamer.store.ports import Location
 from gossamer.store.table.bulk_changes import drop_dead, requeue_dead
 from gossamer.store.table.loader import TableLoader
@@ -131,11 +131,11 @@ def half(facts: PriorityFacts) -> float:
 
 
 def pages_of(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
-    return (page_object(row, half) for row in list_pages([WorkerStore(SqliteCrawlReader(db))], wanted))
+    return (page_object(row, half) for row in list_pages([WorkerStore(TableReader(SqliteDatabase(db)))], wanted))
 
 
 def dead_of(db: sqlite3.Connection, wanted: DeadFilter) -> Iterator[Json]:
-    return (dead_object(letter, half) for letter in list_dead([WorkerStore(SqliteCrawlReader(db))], wanted))
+    return (dead_object(letter, half) for letter in list_dead([WorkerStore(TableReader(SqliteDatabase(db)))], wanted))
 
 
 def by_url(found: Iterator[Json]) -> dict[object, Json]:
@@ -143,7 +143,7 @@ def by_url(found: Iterator[Json]) -> dict[object, Json]:
 
 
 def test_the_status_counts_every_url_once_by_state(db: sqlite3.Connection) -> None:
-    found = reports.status(db)
+    found = StatusQueries(SqliteDatabase(db)).totals()
 
     assert found["states"] == {
         "queued": 1, "stored": 1, "duplicate": 1, "redirect": 1, "missing": 1, "gone": 0, "excluded": 1, "dead": 2,
@@ -243,7 +243,7 @@ def test_many_pages_are_read_in_chunks_and_all_come(tmp_path: Path) -> None:
 def test_a_reader_left_open_does_not_hold_back_the_running_crawl(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gossamer.backends.sqlite.pages.WINDOW", 1)
+    monkeypatch.setattr("gossamer.reports.table.pages.WINDOW", 1)
     reader, writer = open_for_reading(database), open_for_writing(database)
     pages = pages_of(reader, PageFilter())
     next(pages)
@@ -340,7 +340,7 @@ def test_dropped_letters_are_excluded_for_good(database: Path) -> None:
     assert number == 2
     assert {(page["state"], page["reason"]) for page in pages.values()} == {("excluded", "dropped")}
     assert list(dead_of(db, DeadFilter())) == []
-    found = reports.status(db)
+    found = StatusQueries(SqliteDatabase(db)).totals()
     assert found["excluded"] == {"dropped": 2, "robots_denied": 1}
     db.close()
 
@@ -351,7 +351,7 @@ def test_the_counters_stay_true_after_requeue_and_drop(database: Path) -> None:
     requeue_dead(SqliteDatabase(db), NOW, ORDERING.standing, reason="conn_refused")
     drop_dead(SqliteDatabase(db), NOW, ORDERING.standing)
 
-    states = reports.status(db)["states"]
+    states = StatusQueries(SqliteDatabase(db)).totals()["states"]
     assert isinstance(states, dict)
     assert {word: n for word, n in states.items() if n} == counts(db)
     db.close()

@@ -16,7 +16,7 @@ from gossamer.backends.sqlite.database import (
     open_for_writing,
     translated,
 )
-from gossamer.backends.sqlite.driver import SqliteDatabase
+from gossamer.backends.sqlite.driver import SqliteDatabase, table_statements
 from gossamer.errors import DiskFull, NotThisCrawl, OldSchema, StoreFailed
 from gossamer.model.units import Instant
 from gossamer.store.table.metadata import Metadata
@@ -121,7 +121,7 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
 
 def test_every_query_is_a_statement_that_the_schema_understands(tmp_path: Path) -> None:
     with closing(open_for_writing(tmp_path / "crawl.db")) as db:
-        for sql in named_queries("queries.sql").values():
+        for sql in table_statements().values():
             statement = sql.replace("(/*rows*/)", "")
             numbered = set(re.findall(r"\?\d", statement))  # one value each, however often it is used
             count = len(numbered) or statement.count("?")

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.database import named_queries, open_for_writing
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.driver import SqliteDatabase, table_statements
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from gossamer.observe.wait_reasons import Waits
+from gossamer.reports.table import status
 
 NOW = Instant(1_700_000_000.0)
 DUE, LATER = NOW - 5, NOW + 600
@@ -63,14 +64,13 @@ def add_url(
 
 
 def waits(db: sqlite3.Connection) -> Waits:
-    return reports.waits(db, NOW)
+    return status.StatusQueries(SqliteDatabase(db)).waits(NOW)
 
 
 def test_no_statement_reads_a_whole_table(db: sqlite3.Connection) -> None:
-    statements = {**named_queries("queries.sql"), **named_queries("reports.sql")}
     for name in STATEMENTS:
-        sql = statements[name]
-        values = dict.fromkeys(re.findall(r":(\w+)", sql), 1)
+        sql = table_statements()[name]
+        values = [1] * (len(set(re.findall(r"\?\d", sql))) or sql.count("?"))
         plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
         scans = [line for line in plan if re.match(r"SCAN (?!f$|h$|\(subquery)", line)]
         assert [line for line in scans if "COVERING INDEX urls_dead_reasons" not in line] == [], (name, plan)
@@ -152,8 +152,8 @@ def test_recrawls_and_missing_pages_have_dates_of_their_own(db: sqlite3.Connecti
 
 
 def test_counting_is_given_up_at_the_limits(db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "HOSTS_COUNTED", 3)
-    monkeypatch.setattr(reports, "URLS_COUNTED", 4)
+    monkeypatch.setattr(status, "HOSTS_COUNTED", 3)
+    monkeypatch.setattr(status, "URLS_COUNTED", 4)
     for host in range(1, 7):
         add_host(db, host)
         add_url(db, host, DUE)

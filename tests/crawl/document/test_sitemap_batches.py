@@ -14,6 +14,7 @@ from gossamer.crawl.counters import Counters
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DecodedDocument
 from gossamer.crawl.document.sitemaps import LOT, STEP, ListRead, Sitemaps
+from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.dedup.exact import payload_digest
 from gossamer.extract.sitemaps.reader import SLICE
 from gossamer.fetch.http.body import payload
@@ -33,7 +34,7 @@ from gossamer.seen.url_seen import SeenTest
 from gossamer.store.ports import Location
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.writer import TableWriter
-from gossamer.store.threads import WriterThread
+from gossamer.store.threads import BatchLimits, WriterThread
 
 HOST = HostKey("h.test")
 MAP = Url("http://h.test/map.xml")
@@ -60,7 +61,7 @@ def domain_of(host: HostKey) -> tuple[Domain, int, str]:
     return Domain(host), 0, "test"
 
 
-class Stage:
+class Stage(CrawlObserver):
     """A store, and somebody who reads sitemaps into it. Each is as in a crawl, with a seen test that knows nothing."""
 
     def __init__(self, path: Path, settings: SitemapsSection | None = None) -> None:
@@ -69,9 +70,9 @@ class Stage:
         self.writer = TableWriter(open_writer(path), NoCaptures(), domain_of, ORDERINGS["mercator"](), self.clock)
         self.reading = open_reader(path)
         self.loader = TableLoader(self.reading)
-        self.store = WriterThread(
-            self.writer, self.clock, before_commit=lambda batch: None, on_commit=self.commits.append, linger=0.001
-        )
+        observers = Observers(self.clock)
+        observers.subscribe(self)
+        self.store = WriterThread(self.writer, self.clock, observers, BatchLimits(linger=0.001))
         canonicaliser = Canonicaliser()
         self.admission = Admission(
             rules=EntryRules(),
@@ -88,6 +89,9 @@ class Stage:
             agent="gossamer",
             load_facts=self._facts,
         )
+
+    def committed(self, committed: Committed) -> None:
+        self.commits.append(committed)
 
     async def _facts(self, url_id: int, host_id: HostId) -> SitemapFacts:
         return self.loader.sitemap_facts(url_id, host_id)

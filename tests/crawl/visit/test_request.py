@@ -196,13 +196,13 @@ def test_a_contact_is_open_and_audited_while_the_request_is_under_way(rig: Rig) 
     rig.load(A)
     rig.fetcher.on("http://a.test/0", response())
     seen: list[tuple[object, int]] = []
-    rig.fetcher.on_request = lambda request: seen.append((rig.requester.open[A_ID], rig.audit.requests))
+    rig.fetcher.on_request = lambda request: seen.append((rig.requester.open_contacts[A_ID], rig.audit.requests))
     sent_at = rig.now
 
     run_travelling(fetch_page(rig))
 
     assert seen == [((sent_at, 0.0, A_ADDRESS), 1)]
-    assert rig.requester.open == {}
+    assert rig.requester.open_contacts == {}
 
 
 def test_the_audit_sees_a_request_that_comes_too_early(rig: Rig) -> None:
@@ -502,6 +502,22 @@ def test_the_five_slowest_hosts_are_remembered(rig: Rig) -> None:
     assert sorted(rig.requester.slowest) == ["2.test", "3.test", "4.test", "5.test", "6.test"]
 
 
+def test_hf_28_the_audit_counts_what_the_fetcher_sent_and_objects_to_a_second_repeat(rig: Rig) -> None:
+    async def contact(number: int, repeats: int) -> None:
+        host_id, host, url = HostId(number), HostKey(f"h{number}.test"), Url(f"http://h{number}.test/")
+        rig.fetcher.on(url, response()._replace(repeats=repeats))
+        route = Route(Addresses((f"192.0.2.{number}",), rig.now), f"192.0.2.{number}")
+        outcome = await rig.requester.send(host_id, host, 0.0, route, url, Origin(url[:-1]))
+        ended = rig.requester.contact_ended(host_id, host, outcome, rig.now, None, None)
+        rig.requester.record_end(host_id, host, route, ended, rig.now, None)
+
+    for number, repeats in enumerate((0, 1, 3), 10):
+        run_travelling(contact(number, repeats))
+
+    assert (rig.audit.requests, rig.audit.violations) == (3 + 4, 2)
+    assert {str(violation) for violation in rig.audit.first} == {"host asked again: h12.test"}
+
+
 # --- addresses that cannot be reached ----------------------------------------------------------------
 
 
@@ -524,7 +540,7 @@ def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig,
     assert rig.wait_for_visit().task == visit.task
     assert rig.now == ended  # the host saw nothing, so there is no gap
     assert rig.address_choice.choose(both, A_ADDRESS, rig.now) == SECOND
-    assert rig.requester.open == {}
+    assert rig.requester.open_contacts == {}
     assert rig.journalled[A_ID].started is None
     rig.audit.on_request_start(A, A_ADDRESS, rig.now)
     assert rig.audit.violations == 0

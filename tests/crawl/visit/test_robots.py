@@ -612,7 +612,7 @@ def test_a_contact_with_a_host_without_a_row_is_in_the_journal_by_its_address(ri
 
     assert seen == [{A_ADDRESS}, {A_ADDRESS, B_ADDRESS}]
     assert B_ID not in rig.journalled  # a number that no row has
-    assert rig.requester.open == {}
+    assert rig.requester.open_contacts == {}
 
 
 def test_an_other_host_that_rests_is_waited_for(rig: Rig) -> None:

@@ -299,3 +299,60 @@ def test_bytes_that_are_no_frames_are_a_protocol_error() -> None:
         await asked.talk.say(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello" * 10)
 
     assert failure_of(reply).failure in (Failure.PROTOCOL_ERROR, Failure.CONNECTION_LOST)
+
+
+REFUSED_STREAM = 7
+
+
+def test_hf_28_a_server_that_refuses_a_request_is_asked_once_more_and_not_more_often() -> None:
+    async def refuse(asked: Asked) -> None:
+        await asked.reset(REFUSED_STREAM)
+
+    async def take_leave(asked: Asked) -> None:
+        await asked.goaway(0)
+
+    async def leave_and_close(asked: Asked) -> None:
+        await asked.goaway(0)
+        asked.talk.writer.close()
+
+    async def work(fetcher: CurlFetcher, site: Http2Site) -> tuple[list[tuple[Failure, int]], int]:
+        outcomes = [await failed(fetcher, site.server.request(scheme="https")) for _ in range(2)]
+        return [(outcome.failure, outcome.repeats) for outcome in outcomes], len(site.asked)
+
+    for reply in (refuse, take_leave, leave_and_close):
+        assert with_site(reply, work) == ([(Failure.CONNECTION_LOST, 1)] * 2, 4)
+
+
+def test_hf_28_the_same_holds_for_a_connection_that_was_good_before() -> None:
+    for kind in ("refuse", "take leave"):
+        site_of: list[Http2Site] = []
+
+        async def reply(asked: Asked, kind: str = kind, site_of: list[Http2Site] = site_of) -> None:
+            if len(site_of[0].asked) == 1:
+                await asked.answer(BODY)
+            elif kind == "refuse":
+                await asked.reset(REFUSED_STREAM)
+            else:
+                await asked.goaway(0)
+
+        async def work(
+            fetcher: CurlFetcher, site: Http2Site, site_of: list[Http2Site] = site_of
+        ) -> tuple[int, int, int]:
+            site_of.append(site)
+            first = await answered(fetcher, site.server.request(scheme="https"))
+            second = await failed(fetcher, site.server.request(scheme="https"))
+            return first.repeats, second.repeats, len(site.asked)
+
+        assert with_site(reply, work) == (0, 1, 3)
+
+
+def test_hf_28_a_request_that_is_answered_at_the_second_time_says_so() -> None:
+    requests: list[Asked] = []
+
+    async def reply(asked: Asked) -> None:
+        requests.append(asked)
+        await (asked.reset(REFUSED_STREAM) if len(requests) == 1 else asked.answer(BODY))
+
+    response = response_to(reply)
+
+    assert (response.wire_body, response.repeats, len(requests)) == (BODY, 1, 2)

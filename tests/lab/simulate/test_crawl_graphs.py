@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.crawl_reader import open_reader
 from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.driver import open_reader
 from gossamer.errors import StoreFailed
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.reports.link_graph import StoredGraph
+from gossamer.reports.table.links import LinkQueries
 from tests.lab.simulate.stored_crawls import domain, links, url
 
 
@@ -23,7 +24,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def read(tmp_path: Path) -> StoredGraph:
-    return StoredGraph([open_reader(tmp_path / "crawl.db").links])
+    return StoredGraph([LinkQueries(open_reader(tmp_path / "crawl.db"))])
 
 
 def test_pages_are_numbered_by_discovery_and_have_the_links_in_the_order_of_the_page(

@@ -12,6 +12,7 @@ import pytest
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.cli.main import main
 from gossamer.cli.simulate import graph_of_crawl
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, read_graph, without_urls
 from gossamer.lab.simulate.policies import POLICIES, CrawlFacts
 from gossamer.lab.simulate.replay import Plan, compare, crawl_order
@@ -154,21 +155,22 @@ def crawled(directory: Path) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("option", [[], ["--crawl"]])
+@pytest.mark.parametrize("words", [["{}"], ["--crawl", "{}"], ["--store", "sqlite:{}"]], ids=" ".join)
 def test_the_links_of_a_crawl_are_replayed_from_its_own_seeds(
-    option: list[str], tmp_path: Path, capsys: Captured
+    words: list[str], tmp_path: Path, capsys: Captured
 ) -> None:
     directory = crawled(tmp_path / "mine")
+    named = [word.format(directory) for word in words]
 
-    assert main(["simulate", *option, str(directory), "--order", "bfs"]) == 0
+    assert main(["simulate", *named, "--order", "bfs"]) == 0
 
     out = capsys.readouterr().out
     assert out.startswith("mine: 6 pages, 6 links, 2 sites\n")
     assert "the crawl's own 1 seeds\n" in out
-    main(["simulate", *option, str(directory), "--order", "dfs", "--rest", "0", "--json"])
+    main(["simulate", *named, "--order", "dfs", "--rest", "0", "--json"])
     found = json.loads(capsys.readouterr().out)
     # Half of the six pages: the seed, then the newest of each step: page 3, page 6.
-    graph = graph_of_crawl(directory)
+    graph = graph_of_crawl(CrawlLocation(directory))
     ranks = pagerank(graph)
     assert found["curves"][0]["shares"][-1] == pytest.approx(100 * (ranks[0] + ranks[2] + ranks[5]), abs=0.001)
     assert found["seeds"] == 1
@@ -203,7 +205,7 @@ def test_a_graph_file_is_replayed(tmp_path: Path, capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "nothing to simulate: give a graph file, --crawl DIR or --web simweb"),
+        ([], "nothing to simulate: give a graph file, --crawl DIR, --store URL or --web simweb"),
         (["nowhere"], "cannot read the graph nowhere: No such file or directory"),
         (["g", "--web", "simweb"], "--web simweb takes no files"),
         (["g", "--pages", "5"], "--pages is about the simulated web"),

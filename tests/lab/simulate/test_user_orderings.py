@@ -9,14 +9,12 @@ import pytest
 
 from gossamer.cli.main import main
 from gossamer.config.plugins import ORDERINGS_GROUP, orderings
-from gossamer.config.policies import domain_of
 from gossamer.errors import UsageError
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, with_domains
 from gossamer.lab.simulate.policies import CrawlFacts, policy_of
 from gossamer.lab.simulate.replay import POINTS, crawl_order, seed_pages
 from gossamer.lab.simweb.config import preset
-from gossamer.model.units import HostKey
 from tests.plugin_folder import PluginFolder, documented_plugin, plugin_folder
 
 WEB = ["--web", "simweb", "--hosts", "12", "--pages", "400"]
@@ -58,7 +56,7 @@ def test_the_example_of_the_documents_orders_a_crawl_as_its_formula_says(
     code, entries = example()
     site.install("short_first", code, ORDERINGS_GROUP, entries)
     web = graph_of_web(preset("demo", hosts=12, pages=400, max_host_pages=0))
-    graph = with_domains(web, lambda host: domain_of(HostKey(host))[0])
+    graph = with_domains(web)
     seeds = seed_pages(graph, 10, 1)
 
     for rest in (0, 5):

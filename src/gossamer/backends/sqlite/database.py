@@ -1,14 +1,13 @@
 """Opens, creates and migrates the database of a crawl, and reads the named statements of the .sql files.
 
-A file of statements has blocks that begin with `-- name:`. What all modules of this backend share is here too: errors
-of the driver as ours, transactions, a few queries, and statements for many rows (`driver` says why).
+A file of statements has blocks that begin with `-- name:`. Statements for many rows are here too (`driver` says why).
 """
 
 import json
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from itertools import chain
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.errors import DiskFull, NotThisCrawl, OldSchema, StoreFailed
+from gossamer.model.formats import reversed_name
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 
@@ -56,11 +56,12 @@ sqlite3.register_adapter(UrlState, int)
 sqlite3.register_adapter(Via, int)
 
 
+_CACHE_KIB = 16_384
 Place = Path | str
 """Where a database is: a file, or the name of a database in memory."""
 
 
-def connect(place: Place, *, read_only: bool = False, cache_kib: int = 16_384) -> sqlite3.Connection:
+def connect(place: Place, *, read_only: bool = False, cache_kib: int = _CACHE_KIB) -> sqlite3.Connection:
     """A connection in autocommit mode, usable from any one thread at a time.
 
     All connections of this process to one name in memory see the same database; it is gone with the last of them."""
@@ -71,6 +72,7 @@ def connect(place: Place, *, read_only: bool = False, cache_kib: int = 16_384) -
     db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30.0)
     db.execute(f"PRAGMA cache_size = -{cache_kib}")
     db.execute("PRAGMA temp_store = MEMORY")
+    db.create_function("reversed_name", 1, reversed_name, deterministic=True)
     return db
 
 
@@ -116,14 +118,15 @@ def _is_blank(db: sqlite3.Connection) -> bool:
     return not marks and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
 
 
-def open_for_reading(path: Place) -> sqlite3.Connection:
-    """Open an existing database for reports. Raises NotThisCrawl as above; OldSchema for one that `open_for_writing`
+def open_for_reading(path: Place, *, cache_kib: int = _CACHE_KIB) -> sqlite3.Connection:
+    """Open an existing database for reading. Raises NotThisCrawl as above; OldSchema for one that `open_for_writing`
     brings up to date; StoreFailed if it cannot be read now."""
     if isinstance(path, Path) and not path.exists():
         raise NotThisCrawl(f"there is no crawl here: {path} does not exist")
     with _refusing(path):
-        db = connect(path, read_only=True)
+        db = connect(path, read_only=True, cache_kib=cache_kib)
         try:
+            db.execute("PRAGMA query_only = ON")  # for a database in memory, which cannot be opened for reading only
             version = check_ours(db, path)
             if version < VERSION:
                 raise OldSchema(
@@ -154,64 +157,6 @@ def translated(error: sqlite3.Error, path: Place) -> StoreFailed:
     if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" or "disk is full" in str(error):
         return DiskFull(f"no space left for {path}")
     return StoreFailed(f"{path}: {error}")
-
-
-@contextmanager
-def our_errors(db: sqlite3.Connection) -> Iterator[None]:
-    """Raises StoreFailed for the driver's errors, with the name of the database."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        path = "the database"
-        with suppress(sqlite3.Error):
-            path = db.execute("PRAGMA database_list").fetchone()[2]
-        raise translated(error, Path(path)) from error
-
-
-@contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All of the block or nothing of it. Raises StoreFailed."""
-    with our_errors(db):
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            db.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                db.execute("ROLLBACK")
-            raise
-
-
-@contextmanager
-def one_moment(db: sqlite3.Connection) -> Iterator[None]:
-    """What is read in the block is of one commit. To be short, so that it keeps nothing from the crawl."""
-    with our_errors(db):
-        db.execute("BEGIN")
-        try:
-            yield
-        finally:
-            with suppress(sqlite3.Error):
-                db.execute("COMMIT")
-
-
-def fact(db: sqlite3.Connection, name: str) -> str | None:
-    """A fact about the crawl itself."""
-    with our_errors(db):
-        row = db.execute(named_queries("queries.sql")["fact"], (name,)).fetchone()
-    return None if row is None else str(row[0])
-
-
-def host_row(db: sqlite3.Connection, host: str) -> int:
-    """The id of a host; of an unknown host one that no URL has."""
-    with our_errors(db):
-        row = db.execute(named_queries("queries.sql")["host_by_name"], (host.lower().rstrip("."),)).fetchone()
-    return -1 if row is None else int(row[0])
-
-
-def last_url(db: sqlite3.Connection) -> int:
-    """The id of the newest URL; 0 if there is none."""
-    with our_errors(db):
-        return int(db.execute(named_queries("queries.sql")["last_url"]).fetchone()[0])
 
 
 _CHUNKS = (256, 32, 4, 1)

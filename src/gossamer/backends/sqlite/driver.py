@@ -1,4 +1,4 @@
-"""The `Database` port on one SQLite connection.
+"""The `Database` port on one SQLite connection, and the `Tables` port on one SQLite file.
 
 Many rows go into few statements. The driver releases the interpreter's lock at every step of a statement and then has
 to win it back from a busy event loop. One statement of 256 rows is one step; `executemany` over 256 rows is 256 steps,
@@ -17,8 +17,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gossamer.backends.sqlite.database import (
     Place,
-    connect,
     named_queries,
+    open_for_reading,
     open_for_writing,
     read_rows,
     translated,
@@ -28,15 +28,19 @@ from gossamer.backends.sqlite.database import (
 P = ParamSpec("P")
 T = TypeVar("T")
 
-STATEMENTS = ("queries.sql", "bulk_changes.sql", "outbox.sql")
-"""The files whose statements can be called by name."""
+STATEMENTS = (
+    *("queries.sql", "bulk_changes.sql", "outbox.sql"),
+    *("status.sql", "hosts.sql", "pages.sql", "explain.sql", "links.sql", "verify.sql"),
+)
+"""The files whose statements can be called by name: those of `store.table`, then those of `reports.table`."""
+_SMALL_CACHE_KIB = 4_096
 
 sqlite3.register_adapter(list, json.dumps)  # a list is one parameter: the statement takes it apart with json_each
 
 
 @cache
 def table_statements() -> dict[str, str]:
-    """All statements of the task table, by name. A name occurs once in all files."""
+    """All statements by name. A name occurs once in all files."""
     found: dict[str, str] = {}
     for file in STATEMENTS:
         statements = named_queries(file)
@@ -62,7 +66,7 @@ def _translating(
 
 
 class SqliteDatabase:
-    """One connection and the named statements. `connection` is for the readers of this backend."""
+    """One connection and the named statements."""
 
     def __init__(self, connection: sqlite3.Connection, path: Place | None = None) -> None:
         """`path` is for messages; by default the connection knows it."""
@@ -86,8 +90,11 @@ class SqliteDatabase:
         self._run("BEGIN")
         try:
             yield
-        finally:
             self._run("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self.connection.execute("ROLLBACK")
+            raise
 
     @_translating
     def _run(self, statement: str) -> None:
@@ -138,11 +145,27 @@ def open_writer(path: Place) -> SqliteDatabase:
     return SqliteDatabase(open_for_writing(path), path)
 
 
-def open_reader(path: Place) -> SqliteDatabase:
-    """A connection for the loader of a running crawl, whose database exists. Raises StoreFailed."""
-    try:
-        db = connect(path)
-        db.execute("PRAGMA query_only = ON")
-    except sqlite3.Error as error:
-        raise translated(error, path) from error
+def open_reader(path: Place, *, small: bool = False) -> SqliteDatabase:
+    """A connection that only reads, to a database that exists; a `small` one has a small cache. Raises NotThisCrawl,
+    OldSchema, StoreFailed."""
+    db = open_for_reading(path, cache_kib=_SMALL_CACHE_KIB) if small else open_for_reading(path)
     return SqliteDatabase(db, path)
+
+
+class SqliteTables:
+    """`store.ports.Tables` in one file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def exist(self) -> bool:
+        return self.path.exists()
+
+    def open_writer(self) -> SqliteDatabase:
+        return open_writer(self.path)
+
+    def open_reader(self, *, small: bool = False) -> SqliteDatabase:
+        return open_reader(self.path, small=small)
+
+    def close(self) -> None:
+        """Nothing to give back: the tables are in their file."""

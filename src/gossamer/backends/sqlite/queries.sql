@@ -31,6 +31,10 @@ UPDATE domains SET hosts = hosts + 1 WHERE id = ?
 -- name: last_url
 SELECT coalesce(max(id), 0) FROM urls
 
+-- The end of a window of some URLs after an id. Ids have no gaps here.
+-- name: window_end
+SELECT ?1 + ?2
+
 -- name: add_url
 INSERT OR IGNORE INTO urls
     (id, host_id, domain_id, fingerprint, url, state, front, available_at, place, priority, depth, tries, hops, via,

@@ -6,7 +6,7 @@ Also reads what other programs write: uncompressed files, folded fields, target 
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from gossamer.errors import DamagedRecord
 from gossamer.model.archive_record import ArchivedRecord
@@ -22,19 +22,23 @@ def read_record(path: Path, offset: int, length: int) -> ArchivedRecord:
     """The record at this location. Raises DamagedRecord unless exactly one whole record is there."""
     with path.open("rb") as file:
         file.seek(offset)
-        data = file.read(length)
+        return record_in(file.read(length), path.name, offset, length)
+
+
+def record_in(data: bytes, name: str, offset: int, length: int) -> ArchivedRecord:
+    """The record in the bytes that a file of this name has at a location. Raises DamagedRecord as above."""
     if len(data) < length:
-        raise DamagedRecord(path.name, offset, f"the file ends after {len(data)} of {length} bytes")
+        raise DamagedRecord(name, offset, f"the file ends after {len(data)} of {length} bytes")
     if data[:2] != _GZIP:
-        return _parse(path, offset, data)
+        return _parse(name, offset, data)
     expander = zlib.decompressobj(31)
     try:
         plain = expander.decompress(data, MAX_RECORD_BYTES)
     except zlib.error as error:
-        raise DamagedRecord(path.name, offset, str(error)) from error
+        raise DamagedRecord(name, offset, str(error)) from error
     if not expander.eof or expander.unused_data:
-        raise DamagedRecord(path.name, offset, "not exactly one gzip member")
-    return _parse(path, offset, plain)
+        raise DamagedRecord(name, offset, "not exactly one gzip member")
+    return _parse(name, offset, plain)
 
 
 def scan_records(path: Path, end: int | None = None, start: int = 0) -> Iterator[tuple[int, int, ArchivedRecord]]:
@@ -44,35 +48,42 @@ def scan_records(path: Path, end: int | None = None, start: int = 0) -> Iterator
     Raises DamagedRecord where the file is not such a sequence; what came before is good.
     """
     with path.open("rb") as file:
-        file.seek(start)
-        offset, pending = start, file.read(_CHUNK)
-        while pending and (end is None or offset < end):
-            expander = zlib.decompressobj(31)
-            plain: list[bytes] = []
-            expanded = taken = 0
-            while not expander.eof:
-                if not pending:
-                    raise DamagedRecord(path.name, offset, "the file ends inside a record")
-                try:
-                    plain.append(expander.decompress(pending, MAX_RECORD_BYTES - expanded + 1))
-                except zlib.error as error:
-                    raise DamagedRecord(path.name, offset, str(error)) from error
-                expanded += len(plain[-1])
-                if expanded > MAX_RECORD_BYTES:
-                    raise DamagedRecord(path.name, offset, "longer than any record may be")
-                taken += len(pending)
-                pending = b"" if expander.eof else file.read(_CHUNK)
-            length = taken - len(expander.unused_data)
-            yield offset, length, _parse(path, offset, b"".join(plain))
-            offset += length
-            pending = expander.unused_data or file.read(_CHUNK)
+        yield from scan_records_in(file, path.name, end, start)
 
 
-def _parse(path: Path, offset: int, data: bytes) -> ArchivedRecord:
+def scan_records_in(
+    file: BinaryIO, name: str, end: int | None = None, start: int = 0
+) -> Iterator[tuple[int, int, ArchivedRecord]]:
+    """As `scan_records`, in a file that is open."""
+    file.seek(start)
+    offset, pending = start, file.read(_CHUNK)
+    while pending and (end is None or offset < end):
+        expander = zlib.decompressobj(31)
+        plain: list[bytes] = []
+        expanded = taken = 0
+        while not expander.eof:
+            if not pending:
+                raise DamagedRecord(name, offset, "the file ends inside a record")
+            try:
+                plain.append(expander.decompress(pending, MAX_RECORD_BYTES - expanded + 1))
+            except zlib.error as error:
+                raise DamagedRecord(name, offset, str(error)) from error
+            expanded += len(plain[-1])
+            if expanded > MAX_RECORD_BYTES:
+                raise DamagedRecord(name, offset, "longer than any record may be")
+            taken += len(pending)
+            pending = b"" if expander.eof else file.read(_CHUNK)
+        length = taken - len(expander.unused_data)
+        yield offset, length, _parse(name, offset, b"".join(plain))
+        offset += length
+        pending = expander.unused_data or file.read(_CHUNK)
+
+
+def _parse(file: str, offset: int, data: bytes) -> ArchivedRecord:
     head, blank, rest = data.partition(b"\r\n\r\n")
     version, *lines = head.decode("utf-8", "replace").split("\r\n")
     if not blank or not version.startswith("WARC/"):
-        raise DamagedRecord(path.name, offset, "does not begin like a WARC record")
+        raise DamagedRecord(file, offset, "does not begin like a WARC record")
     headers: list[tuple[str, str]] = []
     for line in lines:
         if line[:1] in (" ", "\t") and headers:
@@ -80,16 +91,16 @@ def _parse(path: Path, offset: int, data: bytes) -> ArchivedRecord:
             continue
         name, colon, value = line.partition(":")
         if not colon:
-            raise DamagedRecord(path.name, offset, f"not a named field: {line[:80]!r}")
+            raise DamagedRecord(file, offset, f"not a named field: {line[:80]!r}")
         headers.append((name.strip(), value.strip()))
-    record = ArchivedRecord(version, tuple(headers), rest[: _block_length(path, offset, headers)])
+    record = ArchivedRecord(version, tuple(headers), rest[: _block_length(file, offset, headers)])
     if rest[len(record.block) :] != b"\r\n\r\n":
-        raise DamagedRecord(path.name, offset, "the block does not end where Content-Length says")
+        raise DamagedRecord(file, offset, "the block does not end where Content-Length says")
     return record
 
 
-def _block_length(path: Path, offset: int, headers: list[tuple[str, str]]) -> int:
+def _block_length(file: str, offset: int, headers: list[tuple[str, str]]) -> int:
     given = next((value for name, value in headers if name.lower() == "content-length"), "")
     if not (given.isascii() and given.isdigit()) or len(given) > 15:
-        raise DamagedRecord(path.name, offset, f"no usable Content-Length: {given[:80]!r}")
+        raise DamagedRecord(file, offset, f"no usable Content-Length: {given[:80]!r}")
     return int(given)

@@ -3,8 +3,7 @@
 import os
 import random
 import secrets
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -38,14 +37,17 @@ from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
+from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import CrawlTables, archive_folder
+from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp
 from gossamer.crawl.run.store import (
+    KnownCrawl,
+    OpenArchive,
     Opening,
-    captures_for,
     commit_seeds,
     has_files,
+    open_archive,
     open_database,
     read_metadata,
     store_for,
@@ -75,22 +77,24 @@ from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
-from gossamer.filter.scope import parse_scope
+from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.frontier.retries import RetryPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.model.batch import LearntParameter
 from gossamer.model.units import HostKey, Instant, Seconds, Url
-from gossamer.observe.audit import PolitenessAudit
+from gossamer.observe.audit import PolitenessAudit, Violation
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import price_from
-from gossamer.reports.ports import CrawlReader
+from gossamer.reports.table.reader import TableReader
 from gossamer.seed.lists import Seed
 from gossamer.seen.url_seen import SeenTest
-from gossamer.store.ports import ContactJournal, PartitionOwner
+from gossamer.store.ports import PartitionOwner
 from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 
 
@@ -113,10 +117,9 @@ def outcome_feedback_for(
 def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> RecrawlPlanner:
     """What plans the next visits. `price`: its stored state."""
     settings = config.recrawl
+    policy, rules, importance = recrawl_policy_for(config), recrawl_rules_for(settings), importance_for(config)
     known = price_from(price, settings, opening_price_for(config), now)
-    return RecrawlPlanner(
-        settings, recrawl_policy_for(config), recrawl_rules_for(settings), known, importance_for(config)
-    )
+    return RecrawlPlanner(settings, policy, rules, known, importance)
 
 
 def restore_addresses(resolver: Resolver, host: HostKey, text: str) -> None:
@@ -131,71 +134,15 @@ def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]
     return [url.host for url in found if isinstance(url, Canonical)]
 
 
-def audit_for(config: Config) -> PolitenessAudit:
+def audit_for(config: Config, on_violation: Callable[[Violation], None]) -> PolitenessAudit:
     """The audit of our own politeness."""
     return PolitenessAudit(
         min_delay=Seconds(config.delay),
         factor=config.delay_factor,
         max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
         max_retry_after=Seconds(config.politeness.max_retry_after),
+        on_violation=on_violation,
     )
-
-
-@dataclass(slots=True)
-class Crawl:
-    """A crawl that is ready to run."""
-
-    directory: CrawlDirectory
-    engine: Engine
-    frontier: Frontier
-    visitor: Visitor
-    store: WriterThread
-    loader: TableLoader
-    fetcher: SchemeFetcher
-    resolver: Resolver
-    large_pages: LargePages
-    journal: ContactJournal
-    audit: PolitenessAudit
-    counters: Counters
-    clock: Clock
-    admission: Admission
-    hosts: HostSettingsTable
-    scope_seeds: set[HostKey]  # hosts of all seeds
-    host_contexts: HostContexts
-    reads: ReaderThread
-    bodies: BodyMemory
-    reports: CrawlReader  # for the reader thread
-    tables: CrawlTables
-
-    def open_reader(self) -> CrawlReader:
-        """The store of this crawl, for reading while it runs. Raises StoreFailed."""
-        return self.tables.open_crawl_reader()
-
-    def change_rules(self, config: Config) -> None:
-        """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
-        too. Raises ConfigError; then nothing was changed."""
-        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
-        self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
-        self.hosts.replace_with(hosts)
-        requeue = self.engine.requeue
-        requeue.planner.reconfigure(config.recrawl, recrawls, opening_price_for(config))
-        requeue.change_to(config.recrawl, self.clock.now())
-        self.engine.pump_soon()
-
-    async def close(self) -> None:
-        """Release all resources, after the engine has ended."""
-        await self.fetcher.close()
-        await self.resolver.close()
-        await self.large_pages.close()
-        self.store.close()
-        self.reports.close()
-        self.loader.close()  # the last one: a connection for reports cannot leave the database without a log
-        self.tables.close()
-        self.journal.close()
-        # Only the journal knows of visits that were cancelled and outcomes that could not be committed: then it stays.
-        if self.store.is_idle and not self.visitor.open_contacts:
-            self.journal.clear()
-        self.directory.close()
 
 
 def assemble(
@@ -215,8 +162,7 @@ def assemble(
     only, and shares the `fingerprint_key` of a new crawl with the others. `clock` and `fetcher` replace those of the
     configuration. Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
-    check_config(config)
-    hosts = host_settings_for(config, os.environ)
+    policies = _policies_for(config)
     directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
         tables, journal = store_for(config, directory)
@@ -232,30 +178,159 @@ def assemble(
             journal,
             clock or clock_for(directory, config, is_new=not tables.exist()),
         )
-        return _assemble(opening, hosts, fetcher)
+        return _assemble(opening, policies, fetcher)
     except BaseException:
         directory.close()
         raise
 
 
-def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher | None) -> Crawl:
-    config, directory, clock = opening.config, opening.directory, opening.clock
-    politeness = politeness_for(config)
-    db = open_database(opening)
-    known = read_metadata(opening, db, hosts, politeness)
-    planner = recrawl_planner_for(config, known.price, clock.now())
-    captures, capture = captures_for(config, directory, known.warc_lengths, clock)
-    ordering = ordering_for(config)
-    writer = table_writer(opening, db, captures, planner, ordering)
-    loader = TableLoader(opening.tables.open_reader())
-    queries = StoreQueries(loader, ReaderThread())
+class _Policies(NamedTuple):
+    """What the configuration says, in objects. Built before anything is opened."""
 
-    canonicaliser = canonicaliser_for(config)
+    politeness: PolitenessPolicy
+    breaker: BreakerPolicy
+    retries: RetryPolicy
+    ordering: Ordering
+    canonicaliser: Canonicaliser
+    hosts: HostSettingsTable
+
+
+def _policies_for(config: Config) -> _Policies:
+    check_config(config)
+    return _Policies(
+        politeness_for(config),
+        breaker_for(config),
+        retries_for(config),
+        ordering_for(config),
+        canonicaliser_for(config),
+        host_settings_for(config, os.environ),
+    )
+
+
+def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | None) -> Crawl:
+    config, clock, hosts = opening.config, opening.clock, policies.hosts
+    stored = _open_store(opening, policies)
+    known, planner, loader, queries = stored.known, stored.planner, stored.loader, stored.queries
+    entry = _entry_for(opening, policies.canonicaliser, known)
+    commit_seeds(opening, stored.writer, entry.admission, known.recovered)
+    opening.journal.begin()
+
+    observers, counters = Observers(clock), Counters(loader.counters())
+    store = WriterThread(stored.writer, clock, observers)
+    resting = _resting_addresses(loader, known.recovered, policies.politeness, clock.now())
+    state = CrawlState(_frontier_for(config, policies, loader, resting), store, counters, clock)
+    # The key is that of all workers; their random numbers differ.
+    chance = random.Random(known.fingerprint_key + (opening.part.number if opening.part else 0))
+    network = _network_for(opening, policies, state, resting, chance, observers, fetcher)
+    host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
+    settler, events = Settler(state, planner, observers), OutcomeEvents()
+    requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), known.tokens, known.pace)
+    observers.subscribe(network.requester, counters, host_contexts, entry.feedback, requeue, events)
+
+    documents = _documents_for(config, stored, entry, state, hosts, settler)
+    max_hosts = config.frontier.max_hosts
+    only_silence = partial(only_silent_hosts_left, host_contexts, state.frontier, documents.queue, queries, max_hosts)
+    health = HostHealth(policies.breaker, chance, only_silence)
+    robots_fetcher = RobotsFetcher(
+        state,
+        host_contexts,
+        health,
+        network.requester,
+        canonicaliser=policies.canonicaliser,
+        settings=_robots_settings_for(config, policies.breaker),
+        find_host=queries.find_host,
+        on_sitemaps=documents.sitemaps.on_robots_lines,
+    )
+    disposition = Disposition(policies.retries, chance, entry.soft_404)
+    visitor = Visitor(
+        state,
+        host_contexts,
+        health,
+        network.requester,
+        robots_fetcher,
+        rules=VisitRules(_visit_limits_for(config), entry.admission, hosts, entry.feedback.trap_accounts),
+        outcomes=VisitOutcomes(disposition, planner, settler, documents.queue.put),
+        redirects_to=queries.redirects_to,
+    )
+    engine = Engine(
+        state,
+        observers,
+        host_contexts,
+        EngineStages(visitor, documents.queue, requeue, events),
+        queries=queries,
+        bodies=network.bodies,
+        warm_up=WarmUp(queries, documents.duplicates.contents, entry.seen, documents.duplicates.near),
+        limits=EngineLimits(concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=max_hosts),
+    )
+    return Crawl(
+        directory=opening.directory,
+        engine=engine,
+        frontier=state.frontier,
+        requester=network.requester,
+        store=store,
+        loader=loader,
+        fetcher=network.fetcher,
+        resolver=network.resolver,
+        large_pages=documents.large_pages,
+        journal=opening.journal,
+        audit=network.audit,
+        counters=counters,
+        clock=clock,
+        admission=entry.admission,
+        hosts=hosts,
+        scope_seeds=entry.scope_seeds,
+        host_contexts=host_contexts,
+        health=health,
+        reads=queries.thread,
+        bodies=network.bodies,
+        reports=TableReader(opening.tables.open_reader()),
+        tables=opening.tables,
+        archive=stored.archive.reading,
+    )
+
+
+# --- store, entry and documents ------------------------------------------------------------------
+
+
+class _Stored(NamedTuple):
+    """The store, and what was read from it."""
+
+    known: KnownCrawl
+    planner: RecrawlPlanner
+    writer: TableWriter
+    loader: TableLoader
+    queries: StoreQueries
+    archive: OpenArchive
+
+
+def _open_store(opening: Opening, policies: _Policies) -> _Stored:
+    config, clock = opening.config, opening.clock
+    db = open_database(opening)
+    known = read_metadata(opening, db, policies.hosts, policies.politeness)
+    planner = recrawl_planner_for(config, known.price, clock.now())
+    archive = open_archive(config, opening.directory, known.warc_lengths, clock)
+    writer = table_writer(opening, db, archive.captures, planner, policies.ordering)
+    loader = TableLoader(opening.tables.open_reader())
+    return _Stored(known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)
+
+
+class _Entry(NamedTuple):
+    """What decides which URLs enter the crawl, and what learns from their outcomes."""
+
+    admission: Admission
+    scope_seeds: set[HostKey]
+    seen: SeenTest
+    feedback: OutcomeFeedback
+    soft_404: Soft404Detector
+
+
+def _entry_for(opening: Opening, canonicaliser: Canonicaliser, known: KnownCrawl) -> _Entry:
+    config = opening.config
     scope_seeds = {*hosts_of(known.seeds, canonicaliser), *(seed.host for seed in opening.seeds)}
     seen, soft_404 = SeenTest(capacity=1_000_000), Soft404Detector()
     feedback, identities = outcome_feedback_for(config, known.parameters, soft_404)
     admission = Admission(
-        rules=rules_for(config, parse_scope(config.scope).with_seeds(scope_seeds)),
+        rules=rules_for(config, scope_seeds),
         canonicaliser=canonicaliser,
         resolver=LinkResolver(canonicaliser),
         seen=seen,
@@ -263,109 +338,49 @@ def _assemble(opening: Opening, hosts: HostSettingsTable, fetcher: SchemeFetcher
         identities=identities,
         trap_observer=feedback.trap_accounts,
     )
-    commit_seeds(opening, writer, admission, known.recovered)
-    opening.journal.begin()
+    return _Entry(admission, scope_seeds, seen, feedback, soft_404)
 
-    observers, counters = Observers(clock), Counters(loader.counters())
-    store = WriterThread(writer, clock, before_commit=observers.before_commit, on_commit=observers.committed)
-    resting = _resting_addresses(loader, known.recovered, politeness, clock.now())
-    state = CrawlState(_frontier_for(config, ordering, politeness, loader, resting), store, counters, clock)
-    # The key is that of all workers; their random numbers differ.
-    chance = random.Random(known.fingerprint_key + (opening.part.number if opening.part else 0))
-    network = _network_for(opening, politeness, hosts, state, resting, chance, fetcher)
-    host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
-    settler, events = Settler(state, planner, observers), OutcomeEvents()
-    requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), known.tokens, known.pace)
-    observers.subscribe(network.requester, counters, host_contexts, feedback, requeue, events)
 
+class _Documents(NamedTuple):
+    """What processes documents."""
+
+    queue: DocumentQueue
+    sitemaps: Sitemaps
+    duplicates: DuplicateTests
+    large_pages: LargePages
+
+
+def _documents_for(
+    config: Config, stored: _Stored, entry: _Entry, state: CrawlState, hosts: HostSettingsTable, settler: Settler
+) -> _Documents:
     sitemaps = Sitemaps(
-        admission=admission,
-        store=store,
-        counters=counters,
+        admission=entry.admission,
+        store=state.store,
+        counters=state.counters,
         settings=config.sitemaps,
         agent=config.robots_agent,
-        load_facts=queries.sitemap_facts,
-        believes=planner.trusts_reports_of,
+        load_facts=stored.queries.sitemap_facts,
+        believes=stored.planner.trusts_reports_of,
     )
-    duplicates = _duplicate_tests_for(config, soft_404)
-    large_pages = LargePages()
-    documents = DocumentQueue(
-        DocumentProcessor(
-            admission,
-            duplicates,
-            large_pages,
-            _document_settings_for(config),
-            capture=capture,
-            hosts=hosts,
-            planner=planner,
-        ),
-        clock,
+    duplicates, large_pages = _duplicate_tests_for(config, entry.soft_404), LargePages()
+    processor = DocumentProcessor(
+        entry.admission,
+        duplicates,
+        large_pages,
+        _document_settings_for(config),
+        capture=stored.archive.encode,
+        hosts=hosts,
+        planner=stored.planner,
+    )
+    queue = DocumentQueue(
+        processor,
+        state.clock,
         limits=DocumentQueueLimits(),
         settle=settler.settle,
-        find_owners=queries.content_owners,
+        find_owners=stored.queries.content_owners,
         sitemaps=sitemaps,
     )
-
-    breaker, max_hosts = breaker_for(config), config.frontier.max_hosts
-    only_silence = partial(only_silent_hosts_left, host_contexts, state.frontier, documents, queries, max_hosts)
-    health = HostHealth(breaker, chance, only_silence)
-    robots_fetcher = RobotsFetcher(
-        state,
-        host_contexts,
-        health,
-        network.requester,
-        canonicaliser=canonicaliser,
-        settings=RobotsSettings(
-            config.robots_agent,
-            RobotsPolicy(first_retry=breaker.first_rest, longest_retry=breaker.longest_rest),
-            Seconds(config.politeness.max_crawl_delay),
-        ),
-        find_host=queries.find_host,
-        on_sitemaps=sitemaps.on_robots_lines,
-    )
-    visitor = Visitor(
-        state,
-        host_contexts,
-        health,
-        network.requester,
-        robots_fetcher,
-        rules=VisitRules(_visit_limits_for(config), admission, hosts, feedback.trap_accounts),
-        outcomes=VisitOutcomes(Disposition(retries_for(config), chance, soft_404), planner, settler, documents.put),
-        redirects_to=queries.redirects_to,
-    )
-    engine = Engine(
-        state,
-        observers,
-        host_contexts,
-        EngineStages(visitor, documents, requeue, events),
-        queries=queries,
-        bodies=network.bodies,
-        warm_up=WarmUp(queries, duplicates.contents, seen, duplicates.near),
-        limits=EngineLimits(concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=max_hosts),
-    )
-    return Crawl(
-        directory=directory,
-        engine=engine,
-        frontier=state.frontier,
-        visitor=visitor,
-        store=store,
-        loader=loader,
-        fetcher=network.fetcher,
-        resolver=network.resolver,
-        large_pages=large_pages,
-        journal=opening.journal,
-        audit=network.audit,
-        counters=counters,
-        clock=clock,
-        admission=admission,
-        hosts=hosts,
-        scope_seeds=scope_seeds,
-        host_contexts=host_contexts,
-        reads=queries.thread,
-        bodies=network.bodies,
-        reports=opening.tables.open_crawl_reader(),
-        tables=opening.tables,
-    )
+    return _Documents(queue, sitemaps, duplicates, large_pages)
 
 
 # --- frontier and network ------------------------------------------------------------------------
@@ -385,15 +400,12 @@ def _resting_addresses(
 
 
 def _frontier_for(
-    config: Config,
-    ordering: Ordering,
-    politeness: PolitenessPolicy,
-    loader: TableLoader,
-    resting: list[tuple[str, Instant]],
+    config: Config, policies: _Policies, loader: TableLoader, resting: list[tuple[str, Instant]]
 ) -> Frontier:
+    ordering = policies.ordering
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
     limits = FrontierLimits(config.frontier.max_hosts)
-    frontier = Frontier(politeness, ratios, limits, ordering, loader.suffix_visits())
+    frontier = Frontier(policies.politeness, ratios, limits, ordering, loader.suffix_visits())
     for address, until in resting:
         frontier.rest_address(address, until)
     return frontier
@@ -411,20 +423,20 @@ class _Network(NamedTuple):
 
 def _network_for(
     opening: Opening,
-    politeness: PolitenessPolicy,
-    hosts: HostSettingsTable,
+    policies: _Policies,
     state: CrawlState,
     resting: list[tuple[str, Instant]],
     chance: random.Random,
+    observers: Observers,
     fetcher: SchemeFetcher | None,
 ) -> _Network:
     config, clock = opening.config, opening.clock
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     may_dial = may_dial_for(clock, addresses.may_dial)
-    resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
     bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
-    audit = audit_for(config)
+    resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
+    audit = audit_for(config, observers.politeness_violated)
     for address, until in resting:
         audit.restore(None, address, until)
     requester = Requester(
@@ -434,8 +446,8 @@ def _network_for(
         fetcher=fetcher,
         journal=opening.journal,
         audit=audit,
-        politeness=politeness,
-        hosts=hosts,
+        politeness=policies.politeness,
+        hosts=policies.hosts,
     )
     return _Network(requester, fetcher, resolver, bodies, audit)
 
@@ -450,6 +462,11 @@ def _visit_limits_for(config: Config) -> VisitLimits:
         max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
         revisits=config.archive.revisits,
     )
+
+
+def _robots_settings_for(config: Config, breaker: BreakerPolicy) -> RobotsSettings:
+    policy = RobotsPolicy(first_retry=breaker.first_rest, longest_retry=breaker.longest_rest)
+    return RobotsSettings(config.robots_agent, policy, Seconds(config.politeness.max_crawl_delay))
 
 
 def _document_settings_for(config: Config) -> DocumentSettings:

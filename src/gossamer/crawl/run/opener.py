@@ -11,37 +11,25 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
-from gossamer.backends.sqlite.tables import SqliteTables
+from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, CrawlDirectory, existing_parts, holds_crawl
 from gossamer.errors import ConfigError, DirectoryError, OldSchema
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
+from gossamer.reports.table.reader import TableEditor, TableReader
 from gossamer.store.ports import ContactJournal, Tables
-
-
-class CrawlTables(Tables, Protocol):
-    """The tables of a crawl, for the store and for reports."""
-
-    def open_crawl_reader(self, *, small: bool = False) -> CrawlReader:
-        """A connection for reports; a `small` one uses little memory. Raises NotThisCrawl, OldSchema, StoreFailed."""
-        ...
-
-    def open_crawl_editor(self) -> CrawlEditor:
-        """A connection for changes, to tables that no other process uses. Migrates them. Raises NotThisCrawl,
-        StoreFailed."""
-        ...
 
 
 class StoreKind(NamedTuple):
     """What the stores with URLs of one scheme have in common."""
 
     form: str  # of the URLs, for messages
-    open_tables: Callable[[str, Path], CrawlTables]
+    open_tables: Callable[[str, Path], Tables]
     """The tables of one worker, by the URL of the store and the directory of the worker."""
     open_journal: Callable[[CrawlDirectory], ContactJournal]
     """The contact journal that goes with them."""
@@ -128,7 +116,7 @@ def _folder_in(blobs: object) -> str:
     return path
 
 
-def _tables_of(location: CrawlLocation, part: Path) -> CrawlTables:
+def _tables_of(location: CrawlLocation, part: Path) -> Tables:
     return store_kind(location.store).open_tables(location.store or "", part)
 
 
@@ -187,7 +175,7 @@ def open_crawl(location: CrawlLocation) -> Iterator[OpenCrawl]:
 
         def open_all() -> list[CrawlReader]:
             tables = [_tables_of(location, part) for part in parts]
-            return [opened.enter_context(closing(each.open_crawl_reader())) for each in tables]
+            return [opened.enter_context(closing(TableReader(each.open_reader()))) for each in tables]
 
         try:
             readers = open_all()
@@ -201,7 +189,7 @@ def open_crawl(location: CrawlLocation) -> Iterator[OpenCrawl]:
 def open_part(location: CrawlLocation) -> CrawlReader:
     """The store of a crawl by one worker, or of one of several, for a reader of which there are several. Raises
     NotThisCrawl, OldSchema or StoreFailed."""
-    return _tables_of(location, location.directory).open_crawl_reader(small=True)
+    return TableReader(_tables_of(location, location.directory).open_reader(small=True))
 
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
@@ -245,7 +233,7 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
             held.append(CrawlDirectory(part, archive=False))
             opened.callback(held[-1].close)
         tables = [_tables_of(location, one.path) for one in held]
-        editors = [opened.enter_context(closing(each.open_crawl_editor())) for each in tables]
+        editors = [opened.enter_context(closing(TableEditor(each.open_writer()))) for each in tables]
         yield [
             HeldPart(one.path, editor, archive_in(_archive_folder(location.blobs, one.path, editor)))
             for one, editor in zip(held, editors, strict=True)

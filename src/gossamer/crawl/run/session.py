@@ -11,13 +11,18 @@ from typing import Protocol
 from gossamer.clock import cpu_seconds
 from gossamer.config.load import Config
 from gossamer.crawl.hooks import Hook, HookRunner, hook_named
-from gossamer.crawl.run.assemble import Crawl, assemble
+from gossamer.crawl.observers import CrawlObserver
+from gossamer.crawl.page_log import PATIENCE, PageLog
+from gossamer.crawl.run.assemble import assemble
+from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
-from gossamer.errors import StoreFailed
-from gossamer.frontier.decisions import FrontierStatistics, selector_shares
+from gossamer.errors import StoreFailed, UsageError
+from gossamer.frontier.decisions import FrontierStatistics
+from gossamer.frontier.selector import Load
 from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
+from gossamer.observe.audit import Violation
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_status_file, write_status_file
@@ -68,15 +73,20 @@ async def session(
     """
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
-    crawl = assemble(
-        config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part, fingerprint_key=fingerprint_key
-    )
+    pages = _open_page_log(config)
+    try:
+        crawl = assemble(
+            config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part, fingerprint_key=fingerprint_key
+        )
+    except BaseException:
+        if pages is not None:
+            pages.close()
+        raise
     log = EventLog(crawl.directory.log, crawl.clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
     watch = Watch(crawl, log)
-    crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
-    crawl.store.on_failing = lambda error: _log_store(log, error)
-    crawl.store.on_slow = lambda slow: _log_slow_store(log, slow, crawl.store.slow_after)
-    crawl.engine.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
+    crawl.engine.observers.subscribe(_CrawlLogger(log, crawl.store.slow_after))
+    if pages is not None:
+        crawl.engine.events.subscribe(pages)
     hooked = _start_hooks(crawl, named, log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.status))
@@ -98,22 +108,50 @@ async def session(
         if hooked is not None:
             await hooked.close()
         await crawl.close()
+        if pages is not None:
+            pages.close(PATIENCE)
+            if pages.lost:
+                log.event("log.pages_lost", lines=pages.lost, reason=pages.problem or "its reader is too slow")
         log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
         log.close()
 
 
-def _log_store(log: EventLog, error: StoreFailed | None) -> None:
-    if error is None:
-        log.event("store.recovered")
-    else:
-        log.event("store.failing", error=str(error))
+def _open_page_log(config: Config) -> PageLog | None:
+    """The page log, if one is wanted. Raises UsageError for a file that cannot be opened."""
+    if config.log.pages is None:
+        return None
+    try:
+        return PageLog(config.log.pages)
+    except OSError as error:
+        raise UsageError(
+            f"--log-pages: cannot write to {config.log.pages!r}: {error.strerror}; name another file, or -"
+        ) from error
 
 
-def _log_slow_store(log: EventLog, slow: bool, after: float) -> None:
-    if slow:
-        log.event("store.slow", after_s=after)
-    else:
-        log.event("store.recovered")
+class _CrawlLogger(CrawlObserver):
+    """Logs what an operator should know of."""
+
+    def __init__(self, log: EventLog, slow_after: float) -> None:
+        self._log = log
+        self._slow_after = slow_after
+
+    def store_failing(self, error: StoreFailed | None) -> None:
+        if error is None:
+            self._log.event("store.recovered")
+        else:
+            self._log.event("store.failing", error=str(error))
+
+    def store_slow(self, slow: bool) -> None:
+        if slow:
+            self._log.event("store.slow", after_s=self._slow_after)
+        else:
+            self._log.event("store.recovered")
+
+    def load_changed(self, load: Load, reason: str) -> None:
+        self._log.event("selector.load", mode=load.value, reason=reason)
+
+    def politeness_violated(self, violation: Violation) -> None:
+        self._log.event("politeness.violated", kind=violation.kind, key=violation.key)
 
 
 def _start_hooks(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> HookRunner:
@@ -221,7 +259,7 @@ class Watch:
     def _internals(self) -> Internals:
         crawl = self._crawl
         if self._looks % SNAPSHOTS_PER_SCAN == 0:
-            self._failing = crawl.visitor.hosts_failing()
+            self._failing = crawl.host_contexts.count_failing(crawl.health.opens_after)
         self._looks += 1
         return internals_of(
             resolver=crawl.resolver,
@@ -276,7 +314,7 @@ class Watch:
             urls_in_memory=frontier.urls,
             urls_by_front=frontier.urls_by_front,
             drawn=frontier.drawn,
-            selector_shares=selector_shares(frontier.drawn),
+            selector_shares=frontier.shares,
             load=frontier.load.value,
             load_reason=crawl.engine.load_reason,
             waiting_for=waiting_for(
@@ -285,7 +323,7 @@ class Watch:
                     crawl.engine.in_flight,
                     len(crawl.engine.documents),
                     dns_failing=dns.failing,
-                    proxy_failing=crawl.visitor.proxy_failing,
+                    proxy_failing=crawl.requester.proxy_failing,
                     store_failing=crawl.store.failing is not None,
                     store_slow=crawl.store.slow,
                     paused=crawl.engine.paused,
@@ -295,8 +333,8 @@ class Watch:
             robots_fetched=total["robots_fetched"],
             dns_queries=dns.queries,
             dns_failing=dns.failing,
-            proxy_failing=crawl.visitor.proxy_failing,
-            slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
+            proxy_failing=crawl.requester.proxy_failing,
+            slowest=tuple(sorted(crawl.requester.slowest.items(), key=lambda item: -item[1])),
             documents_waiting=len(crawl.engine.documents),
             store_saturation=crawl.store.saturation,
             store_failing=crawl.store.failing is not None,

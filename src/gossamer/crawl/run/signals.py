@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import uvloop
 
 from gossamer.config.load import Config
-from gossamer.crawl.run.assemble import Crawl
+from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.session import Display, session
 from gossamer.crawl.visit.host_context import PAUSED_LOOK
 from gossamer.errors import UsageError

@@ -5,7 +5,7 @@ import random
 import secrets
 from typing import NamedTuple
 
-from gossamer.backends.memory import MemoryCaptures
+from gossamer.backends.memory import MemoryArchive
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -15,16 +15,16 @@ from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
     any_host_exempt,
-    domain_of,
     trap_exemption,
 )
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import CrawlTables, store_kind
+from gossamer.crawl.run.opener import archive_in, store_kind
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.fetch.robots import parse_robots
+from gossamer.filter.domains import domain_of
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
@@ -33,8 +33,9 @@ from gossamer.observe import formatter
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE
+from gossamer.reports.ports import Archive
 from gossamer.seed.lists import Seed
-from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
 from gossamer.store.table.writer import TableWriter
@@ -46,21 +47,27 @@ def has_files(config: Config) -> bool:
     return not store_kind(config.store).one_process or config.blobs is not None
 
 
-def store_for(config: Config, directory: CrawlDirectory) -> tuple[CrawlTables, ContactJournal]:
+def store_for(config: Config, directory: CrawlDirectory) -> tuple[Tables, ContactJournal]:
     """The tables that a configuration names, and the contact journal that goes with them."""
     kind = store_kind(config.store)
     return kind.open_tables(config.store or "", directory.path), kind.open_journal(directory)
 
 
-def captures_for(
-    config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock
-) -> tuple[CaptureFiles, CaptureEncoder]:
-    """The WARC files, truncated to what was committed, and what encodes a response for them. Raises DirectoryError if
-    committed records are missing."""
+class OpenArchive(NamedTuple):
+    """The archive of a running crawl."""
+
+    captures: CaptureFiles
+    encode: CaptureEncoder  # makes a capture of a response
+    reading: Archive  # reads what is committed, while the crawl runs
+
+
+def open_archive(config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock) -> OpenArchive:
+    """The WARC files, truncated to what was committed. Raises DirectoryError if committed records are missing."""
     ids = RecordIds(random.Random(secrets.randbits(128)))
     encoder = WarcEncoder(ids)
     if not has_files(config):
-        return MemoryCaptures(encoder.encode), encoder.capture
+        in_memory = MemoryArchive(ids)
+        return OpenArchive(in_memory, encoder.capture, in_memory)
     for repair in cut_back(directory.warcs, committed):
         if repair.kind is RepairKind.DAMAGED:
             raise DirectoryError(
@@ -76,7 +83,7 @@ def captures_for(
         rotate_bytes=config.archive.warc_rotate_bytes,
         committed=committed,
     )
-    return WarcCaptures(writer, ids), encoder.capture
+    return OpenArchive(WarcCaptures(writer, ids), encoder.capture, archive_in(directory.warcs))
 
 
 class Opening(NamedTuple):
@@ -89,7 +96,7 @@ class Opening(NamedTuple):
     part: PartitionOwner | None
     new_fingerprint_key: int  # for a crawl that has none
     directory: CrawlDirectory
-    tables: CrawlTables
+    tables: Tables
     journal: ContactJournal
     clock: Clock
 
@@ -141,6 +148,8 @@ def read_metadata(
     """Read what is known, and remember the configuration. Restores the operator's overrides into `hosts`."""
     config, facts = opening.config, Metadata(db)
     hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
+    facts.save_options(shape_of(config))
+    facts.set_recrawl_policy(config.recrawl.policy)
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
@@ -148,19 +157,15 @@ def read_metadata(
         known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
         return next_contact, max(known, default=None)
 
-    now = opening.clock.now()
-    recovered = recover_contacts(opening.journal.last_contacts(), politeness, now, known_clock)
-    facts.save_options(shape_of(config))
-    facts.set_recrawl_policy(config.recrawl.policy)
     return KnownCrawl(
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
         warc_lengths=facts.warc_lengths(),
         parameters=learned_parameters(db),
-        recovered=recovered,
         price=facts.fact(PRICE),
         tokens=facts.fact(TOKENS),
         pace=facts.fact(PACE),
+        recovered=recover_contacts(opening.journal.last_contacts(), politeness, opening.clock.now(), known_clock),
     )
 
 

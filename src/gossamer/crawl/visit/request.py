@@ -27,7 +27,8 @@ LOOK_UP_PATIENCE = Seconds(0.3)
 """Seconds that a visit waits for a name server. Most answer at once; a silent one must not block the slots."""
 LOOK_AGAIN = Seconds(0.5)
 """Seconds until the visit comes back to look for the answer in the cache."""
-_ROBOTS_BYTES = 512_000 + 65_536  # what is parsed of a robots.txt, and room for its transfer coding
+ROBOTS_BYTES = 512_000 + 65_536
+"""Bytes of a robots.txt that are read: what is parsed, and room for its transfer coding."""
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
@@ -40,7 +41,12 @@ class Route(NamedTuple):
 
 
 class Requester(CrawlObserver):
-    """Sends requests. `open` has the contacts in flight, by host, as the contact journal needs them."""
+    """Sends requests. `open_contacts` are those on the wire, by host, as the contact journal needs them: when each
+    started, how long the host took the last time, and the address.
+
+    Contacts are not visits: a visit has none while it looks for its address, and the host of a contact need not be that
+    of its visit (`frontier.cross_host`).
+    """
 
     def __init__(
         self,
@@ -66,8 +72,8 @@ class Requester(CrawlObserver):
         self._hosts = hosts
         self._counters = state.counters
         self._proxies = Proxies()
-        self.open: dict[HostId, tuple[Instant, float, str]] = {}
-        self.slowest: dict[str, float] = {}
+        self.open_contacts: dict[HostId, tuple[Instant, float, str]] = {}
+        self.slowest: dict[str, float] = {}  # the slowest hosts, with the seconds of their last response
 
     @property
     def proxy_failing(self) -> bool:
@@ -76,7 +82,7 @@ class Requester(CrawlObserver):
 
     def before_commit(self, batch: Batch, now: Instant) -> None:
         """Every contact that has ended is in the batch; the next file of the journal starts with those in flight."""
-        self._journal.turn_over([(host_id, *contact) for host_id, contact in self.open.items()])
+        self._journal.turn_over([(host_id, *contact) for host_id, contact in self.open_contacts.items()])
 
     def committed(self, committed: Committed) -> None:
         self._journal.forget()
@@ -129,28 +135,25 @@ class Requester(CrawlObserver):
         of the loop: with `finish`, `finish_unreached`, or `record_end` for a cross-host request."""
         started = self._clock.now()
         address = route.address
-        self.open[host_id] = (started, last_took, address)
+        self.open_contacts[host_id] = (started, last_took, address)
         self._journal.started(host_id, started, last_took, address)
         self._audit.on_request_start(host, address, started)
-        options = self._hosts.for_host(host).options
+        settings, port = self._hosts.for_host(host), port_of(origin)
+        options = settings.options if settings.elsewhere is None else settings.options_for(origin, port)
         patience = None
         if route.found is None:
             address = ""  # the name that replaces it is never dialled
         else:
             patience = self._address_choice.connect_timeout(route.found, address, started)
-        return self._fetcher.fetch(
-            Request(url, host, port_of(origin), address, headers, options, wants, patience, body_bytes)
-        )
+        return self._fetcher.fetch(Request(url, host, port, address, headers, options, wants, patience, body_bytes))
 
     async def send_robots_request(
         self, host_id: HostId, host: HostKey, last_took: float, route: Route, url: Url, origin: Origin
     ) -> FetchOutcome:
         """The same for a robots.txt: with its own timeout, and no more bytes than are parsed."""
-        try:
-            async with asyncio.timeout(ROBOTS_TIMEOUT):
-                return await self.send(host_id, host, last_took, route, url, origin, body_bytes=_ROBOTS_BYTES)
-        except TimeoutError:
-            return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", ROBOTS_TIMEOUT, contacted=True)
+        return await within_robots_timeout(
+            self.send(host_id, host, last_took, route, url, origin, body_bytes=ROBOTS_BYTES)
+        )
 
     def try_other_address(self, host: HostKey, route: Route, outcome: FetchOutcome, now: Instant) -> bool:
         """Whether the visit is to be repeated because only its address failed and the host has others to dial, or
@@ -174,7 +177,7 @@ class Requester(CrawlObserver):
         """End a visit without a connection: the host was not contacted, and the URL returns to its queue."""
         until = self._frontier.finish(visit, None, now, again=True)
         self._journal.finished(visit.host_id, until, visit.last_took, route.address)
-        del self.open[visit.host_id]
+        del self.open_contacts[visit.host_id]
         self._audit.on_request_end(visit.host, route.address, now, Seconds(0.0), contacted=False)
 
     def contact_ended(
@@ -187,9 +190,9 @@ class Requester(CrawlObserver):
         wait: Seconds | None,
     ) -> Contact:
         """The contact that has just ended, as the politeness rules need it."""
-        # By our own clock, from before the request was sent: a fetcher that does not count the time of connecting would
-        # make the gap, a multiple of it, too short.
-        took = Seconds(max(outcome.took, now - self.open[host_id][0]))
+        if outcome.repeats:
+            self._audit.on_repeats(host, outcome.repeats, now)
+        took = time_taken(outcome, self.open_contacts[host_id][0], now)
         return Contact(now, took, crawl_delay, wait, self._hosts.for_host(host).min_delay)
 
     def finish(
@@ -221,7 +224,7 @@ class Requester(CrawlObserver):
         """Record the end of a contact and the rest of its host `until` then. `context` is None if the host has none."""
         address, took = route.address, contact.took
         self._journal.finished(host_id, until, took, address)
-        del self.open[host_id]
+        del self.open_contacts[host_id]
         self._audit.on_request_end(
             host,
             address,
@@ -260,6 +263,21 @@ def _to_be_kept(found: Addresses | None, context: HostContext | None) -> str | N
     if context is not None:
         context.resolved_until = found.expires
     return StoredAnswer(found.addresses, found.expires).to_text()
+
+
+async def within_robots_timeout(sending: Coroutine[Any, Any, FetchOutcome]) -> FetchOutcome:
+    """The outcome of a request for robots.txt."""
+    try:
+        async with asyncio.timeout(ROBOTS_TIMEOUT):
+            return await sending
+    except TimeoutError:
+        return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", ROBOTS_TIMEOUT, contacted=True)
+
+
+def time_taken(outcome: FetchOutcome, started: Instant, now: Instant) -> Seconds:
+    """How long a host took, by our own clock from before the request was sent: a fetcher that does not count the time
+    of connecting would make the gap, a multiple of it, too short."""
+    return Seconds(max(outcome.took, now - started))
 
 
 def port_of(origin: Origin) -> int:

@@ -144,13 +144,8 @@ class RobotsFetcher:
 
     def _follow_redirect(self, context: HostContext, origin: Origin, hop: Hop, outcome: FetchOutcome) -> bool:
         """Whether to follow a redirect; then its target is kept in the context."""
-        if not isinstance(outcome, Response) or status_class(outcome.status) is not StatusClass.REDIRECT:
-            return False
-        location = location_of(outcome.headers)
-        if location is None or hop.number >= MAX_REDIRECTS:
-            return False
-        target = self._canonicaliser.canonicalise(location, hop.url)
-        if not isinstance(target, Canonical) or not target.url.startswith("http"):
+        target = redirect_of_robots(outcome, hop.url, hop.number, self._canonicaliser)
+        if target is None:
             return False
         context.hops[origin] = Hop(target.url, target.origin, target.host, hop.number + 1)
         return True
@@ -169,26 +164,10 @@ class RobotsFetcher:
     ) -> str | None:
         """Keep the rules that the last response means. `own`: it came from the host itself. Returns the reason if the
         host is given up."""
-        status, body, max_age, truncated = None, b"", None, False
-        if isinstance(outcome, Response):
-            status, truncated = outcome.status, outcome.truncated is not None
-            body = payload(outcome).body
-            max_age = max_age_of(outcome.headers.get("cache-control", ""))
-        else:
+        if isinstance(outcome, Failed):
             self._counters.count(self._store.batch, "error:" + outcome.failure.value)
         wait = requested_wait(outcome, now)
-        answer = rules_from_answer(
-            status,
-            body,
-            agent=self._agent,
-            now=now,
-            truncated=truncated,
-            max_age=max_age,
-            retry_after=wait,
-            redirects_exhausted=status is not None and status_class(status) is StatusClass.REDIRECT,
-            previous=context.robots.get(origin),
-            policy=self._policy,
-        )
+        answer, body = answer_of(outcome, wait, now, self._agent, context.robots.get(origin), self._policy)
         given_up = False
         if answer.unreachable_since is None:
             context.trouble = None
@@ -214,7 +193,7 @@ class RobotsFetcher:
             RobotsRecord(
                 origin,
                 visit.host_id,
-                status if answer.unreachable_since is None else None,
+                outcome.status if isinstance(outcome, Response) and answer.unreachable_since is None else None,
                 now,
                 answer.expires_at,
                 body[:_KEPT_BYTES] if answer.unreachable_since is None else b"",
@@ -234,6 +213,49 @@ class RobotsFetcher:
         if answer.closed:
             return until
         return min(until, Instant(answer.fetched_at + self._policy.longest_kept))
+
+
+def redirect_of_robots(
+    outcome: FetchOutcome, url: Url, followed: int, canonicaliser: Canonicaliser
+) -> Canonical | None:
+    """Where a robots.txt, requested at `url` after `followed` redirects, is to be requested next; None if this response
+    decides."""
+    if not isinstance(outcome, Response) or status_class(outcome.status) is not StatusClass.REDIRECT:
+        return None
+    location = location_of(outcome.headers)
+    if location is None or followed >= MAX_REDIRECTS:
+        return None
+    target = canonicaliser.canonicalise(location, url)
+    return target if isinstance(target, Canonical) and target.url.startswith("http") else None
+
+
+def answer_of(
+    outcome: FetchOutcome,
+    wait: Seconds | None,
+    now: Instant,
+    agent: str,
+    previous: RobotsAnswer | None,
+    policy: RobotsPolicy,
+) -> tuple[RobotsAnswer, bytes]:
+    """What the last response to a request for robots.txt means, and its body. `wait`: its Retry-After."""
+    status, body, max_age, truncated = None, b"", None, False
+    if isinstance(outcome, Response):
+        status, truncated = outcome.status, outcome.truncated is not None
+        body = payload(outcome).body
+        max_age = max_age_of(outcome.headers.get("cache-control", ""))
+    answer = rules_from_answer(
+        status,
+        body,
+        agent=agent,
+        now=now,
+        truncated=truncated,
+        max_age=max_age,
+        retry_after=wait,
+        redirects_exhausted=status is not None and status_class(status) is StatusClass.REDIRECT,
+        previous=previous,
+        policy=policy,
+    )
+    return answer, body
 
 
 def _is_hopeless(failure: Failure, before: HostFailures | None) -> bool:

@@ -24,7 +24,7 @@ from gossamer.model.formats import abbreviated, long_link
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Visit
-from gossamer.model.units import Fingerprint, HostId, Instant, Seconds
+from gossamer.model.units import Fingerprint, Instant, Seconds
 from gossamer.recrawl.planner import RecrawlPlanner
 
 # Looking up a member costs as much as a call, and these are used after every request.
@@ -97,25 +97,6 @@ class Visitor:
         self._settle = outcomes.settler.settle
         self._on_document = outcomes.on_document
         self._redirects_to = redirects_to
-
-    @property
-    def open_contacts(self) -> dict[HostId, tuple[Instant, float, str]]:
-        """Contacts in flight: when each started, how long the host took the last time, and the address."""
-        return self._requester.open
-
-    @property
-    def proxy_failing(self) -> bool:
-        """Whether visits wait for a proxy that is down."""
-        return self._requester.proxy_failing
-
-    def hosts_failing(self) -> int:
-        """Hosts in memory whose breaker is open. Looks at every host."""
-        return self._host_contexts.count_failing(self._health.opens_after)
-
-    @property
-    def slowest(self) -> dict[str, float]:
-        """The slowest hosts, with the seconds of their last response."""
-        return self._requester.slowest
 
     async def visit(self, visit: Visit) -> None:
         """Perform a visit: it ends with a settlement, a document, or the URL back in its queue."""

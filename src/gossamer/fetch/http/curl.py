@@ -4,6 +4,7 @@ import asyncio
 import re
 import ssl
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import pycurl
@@ -105,7 +106,9 @@ class CurlFetcher:
         started, begun = clock.now(), clock.monotonic()
         handle.begun, handle.pace = begun, None
         place = (request.host, request.port, address)
+        idle = place in self._resting
         fresh = self._resting.must_not_be_used(place, begun)
+        handle.connections, handle.reused, handle.refused = 0, idle and not fresh, False
         if fresh is not handle.fresh:
             handle.curl.setopt(pycurl.FRESH_CONNECT, fresh)
             handle.fresh = fresh
@@ -135,7 +138,7 @@ class CurlFetcher:
             if failed is None:
                 failed = self._not_an_answer(exchange, request, begun)
             if failed is not None:
-                outcome: FetchOutcome = failed
+                outcome: FetchOutcome = replace(failed, repeats=handle.repeats) if handle.repeats else failed
             else:
                 curl = handle.curl
                 asked, connected_now = curl.getinfo(pycurl.PRETRANSFER_TIME_T), curl.getinfo(pycurl.NUM_CONNECTS) > 0
@@ -158,6 +161,7 @@ class CurlFetcher:
                     protocol=exchange.protocol,
                     unverified=handle.secure and not options.verify,
                     dropped_fields=exchange.dropped_fields,
+                    repeats=handle.repeats if handle.connections else 0,
                 )
         except BaseException:
             pool.stop(handle.curl)
@@ -279,6 +283,8 @@ class CurlFetcher:
         code, message = error.args
         if exchange.failure is not None:
             return self._failed(exchange.failure, "refused while reading", begun)
+        if handle.refused:
+            return self._failed(Failure.CONNECTION_LOST, "refused by the server after one repeat", begun)
         if exchange.truncated is not None or exchange.ended:
             return None
         if exchange.head:

@@ -13,6 +13,9 @@ from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.units import Seconds
 
 MICROSECONDS: Final = 1e6
+_PERMIT: Final[int] = pycurl.SOCKOPT_OK
+_REFUSE: Final[int] = pycurl.SOCKOPT_ERROR
+_MAX_REPEATS: Final = 1  # of a request, by libcurl itself
 
 _SUPPRESS_CONNECT_HEADERS: Final = 265  # CURLOPT_SUPPRESS_CONNECT_HEADERS; pycurl has no name for it
 _IDLE_SECONDS: Final = 90  # an idle connection is not reused after this long
@@ -57,6 +60,7 @@ class Handle:
         "_patience",
         "_tail",
         "begun",
+        "connections",
         "curl",
         "exchange",
         "extra",
@@ -64,6 +68,8 @@ class Handle:
         "options",
         "pace",
         "proxied",
+        "refused",
+        "reused",
         "secure",
         "sessions",
     )
@@ -74,6 +80,9 @@ class Handle:
         self.begun = 0.0
         self.pace: SweepState | None = None  # created by the sweep; most exchanges end before one
         self.secure = False
+        self.connections = 0  # opened for the current request
+        self.reused = False  # an idle connection is there for the current request; libcurl will try it first
+        self.refused = False  # another repeat was refused
         self.fresh = False
         self.proxied = False
         self.options: HostOptions | None = None
@@ -104,6 +113,21 @@ class Handle:
             curl.setopt(pycurl.PROXY_CAINFO, ca_file)
         curl.setopt(pycurl.HEADERFUNCTION, self.exchange.on_head)
         curl.setopt(pycurl.WRITEFUNCTION, self.exchange.on_body)
+        curl.setopt(pycurl.SOCKOPTFUNCTION, self._on_connect)
+
+    def _on_connect(self, _fd: int, _purpose: int) -> int:
+        """Called for every new connection. libcurl repeats a request up to five times when an HTTP/2 server refuses the
+        stream or says goodbye, each time on a new connection: permit that once."""
+        if self.repeats >= _MAX_REPEATS:
+            self.refused = True
+            return _REFUSE
+        self.connections += 1
+        return _PERMIT
+
+    @property
+    def repeats(self) -> int:
+        """How often the current request was sent again after the first time; at most one too many."""
+        return max(0, self.connections - (not self.reused))
 
     def _resume(self) -> None:
         """Take the held piece, and continue reading."""

@@ -204,6 +204,9 @@ class IdleSockets:
         self._spoiled: dict[Place, float] = {}
         self._poll = select.poll()
 
+    def __contains__(self, place: Place) -> bool:
+        return place in self._sockets
+
     def put(self, place: Place, socket: int) -> None:
         """An exchange ended successfully on this socket; -1 if its connection was closed."""
         if socket < 0:

@@ -10,16 +10,18 @@ import re
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from gossamer.errors import UsageError
+from gossamer.filter.domains import registrable_domain
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.graph import Place
 from gossamer.lab.simweb.hosts import Kind, url_of
 from gossamer.lab.simweb.web import SimWeb
+from gossamer.model.units import HostKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +90,17 @@ def make_graph(
     return LinkGraph(name, starts, targets, array("q", site_of), suffixes, urls, seeds, self_links)
 
 
-def with_domains(graph: LinkGraph, domain_of: Callable[[str], str]) -> LinkGraph:
-    """The same graph with the registrable domains of its sites, which are hosts, by the function that names the domain
-    of a host. Without URLs, every site stays its own domain."""
+def with_domains(graph: LinkGraph) -> LinkGraph:
+    """The same graph with the registrable domains of its sites, which are hosts. Without URLs, every site stays its own
+    domain."""
     if graph.urls is None:
         return graph
-    hosts: dict[int, str] = {}
+    hosts: dict[int, HostKey] = {}
     for site, url in zip(graph.site_of, graph.urls, strict=True):
         if site not in hosts:
-            hosts[site] = url.split("/", 3)[2].rpartition("@")[2].partition(":")[0]
+            hosts[site] = HostKey(url.split("/", 3)[2].partition(":")[0])
     numbers: dict[str, int] = {}
-    domains = [domain_of(hosts[site]) if site in hosts else f"#{site}" for site in range(graph.sites)]
+    domains = [registrable_domain(hosts[site]) if site in hosts else f"#{site}" for site in range(graph.sites)]
     return replace(graph, domain_of=[numbers.setdefault(domain, len(numbers)) for domain in domains])
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from gossamer.extract.charset import charset_parameter, choose_encoding
 from gossamer.extract.content_types import is_html
 from gossamer.extract.full_page import Page, Wanted, read_page
+from gossamer.extract.main_text import TextSource
+from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
 from gossamer.model.outcome import Response
 from gossamer.reports.export.tables import Row
@@ -15,10 +17,13 @@ from gossamer.reports.readback import document_in, read_response
 class ArchivedPage:
     """A page as it was archived."""
 
-    def __init__(self, response: Response, page: Page | None, text: str | None) -> None:
+    def __init__(
+        self, response: Response, page: Page | None, text: str | None, source: TextSource | None = None
+    ) -> None:
         self.response = response
         self.page = page  # None: it is not HTML
         self.text = text
+        self.text_source = source
 
     @property
     def language(self) -> str | None:
@@ -31,6 +36,8 @@ class Documents:
     def __init__(self, archive: Archive, want: Wanted) -> None:
         self._archive = archive
         self._want = want
+        self.pdf_skipped = 0  # the extra `pdf` is not installed
+        self.pdf_unreadable = 0
 
     def open(self, file: str, offset: int, length: int) -> ArchivedPage | None:
         """None where there is no text: images and the like, and revisits. Raises ArchiveError."""
@@ -53,10 +60,23 @@ class Documents:
                 refresh=headers.get("refresh"),
                 want=self._want,
             )
-            return ArchivedPage(response, page, page.text)
+            return ArchivedPage(response, page, page.text, page.text_source)
         if (content_type or "").lower().startswith("text/"):
-            return ArchivedPage(response, None, _plain_text(body, content_type) if self._want.text else None)
+            text = _plain_text(body, content_type) if self._want.text else None
+            return ArchivedPage(response, None, text, TextSource.PLAIN)
+        if self._want.text and is_pdf(content_type, body):
+            return self._open_pdf(response, body)
         return None
+
+    def _open_pdf(self, response: Response, body: bytes) -> ArchivedPage | None:
+        if not is_pdf_supported():
+            self.pdf_skipped += 1
+            return None
+        text = pdf_text(body)
+        if text is None:
+            self.pdf_unreadable += 1
+            return None
+        return ArchivedPage(response, None, text, TextSource.PDF)
 
 
 def link_rows(found: ArchivedPage, canonicaliser: Canonicaliser) -> Iterator[Row]:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,27 @@ class TableWriter(Protocol):
     def close(self) -> None: ...
 
 
+_INVISIBLE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters that JSON need not escape, and those that change the direction of text."""
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""The same and those that JSON does escape, without tab and line feed."""
+_FORMULA = re.compile("[\t\r\n]|[\\s\ufeff\u200b]*[=+@\uff1d\uff0b\uff0d\uff20-]").match
+"""What a spreadsheet may take for a formula, also with full-width characters (OWASP, CSV Injection)."""
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def harmless(value: Value) -> Value:
+    """A value for a spreadsheet or a terminal: control characters escaped as in Python, and an apostrophe in front of
+    text that a spreadsheet would calculate."""
+    if not isinstance(value, str):
+        return value
+    escaped = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
+    return "'" + escaped if _FORMULA(value) else escaped
+
+
 class JsonLines:
     """One object a line, every column in it, null for what is not known."""
 
@@ -37,16 +59,19 @@ class JsonLines:
         names, encode = self._names, self._encode
         lines = [encode(dict(zip(names, row, strict=True))) for row in _dated(rows, self._moments)]
         # A lone surrogate cannot be UTF-8; as an escape it is still JSON.
-        self._stream.write(("\n".join(lines) + "\n").encode("utf-8", "backslashreplace") if lines else b"")
+        text = _INVISIBLE.sub(_json_escape, "\n".join(lines))
+        self._stream.write((text + "\n").encode("utf-8", "backslashreplace") if lines else b"")
 
     def close(self) -> None: ...
 
 
 class Csv:
-    """A heading, then a line a row; nothing between the commas for what is not known."""
+    """A heading, then a line a row; nothing between the commas for what is not known. Text is made harmless unless it
+    is wanted `raw`."""
 
-    def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
+    def __init__(self, stream: BinaryIO, columns: Sequence[Column], *, raw: bool = False) -> None:
         self._stream = stream
+        self._raw = raw
         self._moments = _moments(columns)
         self._flags = [i for i, column in enumerate(columns) if column.kind is Kind.FLAG]
         self._parts = [i for i, column in enumerate(columns) if column.kind is Kind.PARTS]
@@ -62,7 +87,7 @@ class Csv:
 
     def _put(self, rows: Sequence[Sequence[Value]]) -> None:
         text = io.StringIO(newline="")
-        csv.writer(text).writerows(rows)
+        csv.writer(text).writerows(rows if self._raw else [[harmless(value) for value in row] for row in rows])
         self._stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
 
     def close(self) -> None: ...

@@ -11,6 +11,7 @@ from gossamer.filter.canonical import Canonicaliser
 from gossamer.model.formats import sha1_text
 from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export.documents import ArchivedPage, Documents, link_rows
+from gossamer.reports.export.markdown import MarkdownFolder
 from gossamer.reports.export.tables import Row, Selection
 from gossamer.reports.records import PageEdges, PageRow
 from gossamer.reports.scores import Scores
@@ -75,12 +76,12 @@ class ArchivedRows:
         for _, found in self._found():
             yield from link_rows(found, canonicaliser)
 
-    def texts(self) -> Iterator[Row]:
+    def texts(self, *, markdown: bool = False) -> Iterator[Row]:
         for row, found in self._found():
             if found.text is None:
                 continue
             page = found.page
-            yield (
+            values: Row = (
                 row.url,
                 row.at,
                 row.status,
@@ -91,7 +92,24 @@ class ArchivedRows:
                 None if page is None else page.canonical,
                 _digest(row.digest),
                 found.text,
+                found.text_source,
+                None if page is None else page.language_source,
             )
+            yield (*values, None if page is None else page.markdown) if markdown else values
+
+    def write_markdown(self, folder: MarkdownFolder) -> int:
+        """Write the HTML pages as files. Returns how many."""
+        number = 0
+        for row, found in self._found():
+            page = found.page
+            if page is None or page.markdown is None:
+                continue
+            digest = _digest(row.digest)
+            folder.add(
+                row.url, page.markdown, title=page.title, fetched_at=row.at, language=page.language, digest=digest
+            )
+            number += 1
+        return number
 
     def _found(self) -> Iterator[tuple[PageRow, ArchivedPage]]:
         for row in self._reader.pages():

@@ -149,6 +149,9 @@ TEXT = (
     Column("canonical"),
     Column("digest"),
     Column("text"),
+    Column("text_source"),
+    Column("language_source"),
 )
+TEXT_WITH_MARKDOWN = (*TEXT, Column("markdown"))
 EDGES_BY_URL = (Column("source"), Column("target"))
 EDGES_BY_ID = (Column("source", Kind.WHOLE), Column("target", Kind.WHOLE))

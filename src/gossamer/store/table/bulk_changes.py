@@ -12,6 +12,8 @@ from gossamer.model.states import UrlState, may_follow
 from gossamer.model.units import HostId, HostKey, Instant, Url
 from gossamer.store.ports import Database
 from gossamer.store.row_formats import facts_from
+from gossamer.store.table.hosts import row_of_host
+from gossamer.store.table.windows import url_windows
 
 MOST = 1_000
 """URLs of one change: a few milliseconds of a commit."""
@@ -91,7 +93,7 @@ def drop_dead(
 def _of_dead(
     db: Database, host: str | None, reason: str | None, to: UrlState, because: str | None = None
 ) -> Iterator[BulkChange]:
-    host_id = None if host is None else _host_row(db, host)
+    host_id = None if host is None else row_of_host(db, host)
     after = 0
     while rows := db.fetch_all("dead_ids", after, host_id, reason, MOST):
         after = rows[-1][0]
@@ -100,18 +102,12 @@ def _of_dead(
 
 def excluded_urls(db: Database, reasons: Sequence[str], host: str | None = None) -> Iterator[list[Excluded]]:
     """The URLs that are excluded for one of these reasons, a chunk at a time. Raises StoreFailed."""
-    host_id = None if host is None else _host_row(db, host)
-    for after in range(0, db.fetch_value("last_url"), _SCANNED):
-        window = (after, after + _SCANNED, list(reasons))
+    host_id = None if host is None else row_of_host(db, host)
+    for after, upto in url_windows(db, _SCANNED, db.fetch_value("last_url")):
+        window = (after, upto, list(reasons))
         if host_id is None:
             rows = db.fetch_all("excluded", *window)
         else:
             rows = db.fetch_all("excluded_of_host", host_id, *window)
         for at in range(0, len(rows), MOST):
             yield rows[at : at + MOST]
-
-
-def _host_row(db: Database, host: str) -> int:
-    """The id of a host; of an unknown host one that no URL has."""
-    row = db.fetch_one("host_by_name", host.lower().rstrip("."))
-    return -1 if row is None else int(row[0])

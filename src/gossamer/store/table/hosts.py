@@ -12,6 +12,12 @@ from gossamer.model.units import Domain, HostId, HostKey
 from gossamer.store.ports import Database, DateOfReported
 
 
+def row_of_host(db: Database, host: str) -> int:
+    """The id of a host by its name as people write it; of an unknown host one that no URL has."""
+    row = db.fetch_one("host_by_name", host.lower().rstrip("."))
+    return -1 if row is None else int(row[0])
+
+
 def retire_hosts(
     db: Database,
     retired: Sequence[RetiredHost],

@@ -1,19 +1,13 @@
 -- What `verify` asks of the database. Whatever may be long is read in windows by key.
 
--- name: warc_lengths
-SELECT name, committed FROM warc_files ORDER BY id
-
 -- name: integrity
-PRAGMA integrity_check(20)
+SELECT integrity_check FROM pragma_integrity_check(20) WHERE integrity_check <> 'ok'
 
--- name: states
+-- name: count_states
 SELECT state, count(*) FROM urls GROUP BY state
 
--- name: totals
+-- name: count_urls_and_hosts
 SELECT (SELECT count(*) FROM urls), (SELECT count(*) FROM hosts)
-
--- name: counters
-SELECT name, value FROM counters WHERE name LIKE 'state:%' OR name IN ('discovered', 'hosts')
 
 -- name: hosts_without_front
 SELECT h.host, h.id FROM (SELECT DISTINCT host_id FROM urls WHERE state = 0) queued
@@ -37,17 +31,17 @@ SELECT u.id, u.url, v.warc_file IS NOT NULL
 FROM urls u
 LEFT JOIN visits v ON v.url_id = u.id
 LEFT JOIN captures c ON c.warc_file = v.warc_file AND c.warc_offset = v.warc_offset AND c.set_aside = 0
-WHERE u.id > :after AND u.id <= :last AND c.url_id IS NULL AND (v.warc_file IS NOT NULL OR u.state = 1)
+WHERE u.id > ?1 AND u.id <= ?2 AND c.url_id IS NULL AND (v.warc_file IS NOT NULL OR u.state = 1)
 
 -- name: unknown_window
 SELECT v.url_id FROM visits v LEFT JOIN urls u ON u.id = v.url_id
-WHERE v.url_id > :after AND v.url_id <= :last AND u.id IS NULL
+WHERE v.url_id > ?1 AND v.url_id <= ?2 AND u.id IS NULL
 
 -- A stored page whose document the content-seen test does not know.
 -- name: unseen_window
 SELECT u.id, u.url FROM urls u JOIN visits v ON v.url_id = u.id
 LEFT JOIN contents k ON k.digest = v.digest
-WHERE u.id > :after AND u.id <= :last AND u.state = 1 AND v.digest IS NOT NULL AND k.digest IS NULL
+WHERE u.id > ?1 AND u.id <= ?2 AND u.state = 1 AND v.digest IS NOT NULL AND k.digest IS NULL
 
 -- A document that the content-seen test holds to be stored, and is not.
 -- name: contents_window
@@ -57,7 +51,7 @@ LEFT JOIN urls u ON u.id = k.url_id
 LEFT JOIN captures c ON c.warc_file = k.warc_file AND c.warc_offset = k.warc_offset AND c.set_aside = 0
 WHERE k.digest > ? ORDER BY k.digest LIMIT ?
 
--- name: last_id
+-- name: last_url_or_visit
 SELECT max((SELECT coalesce(max(id), 0) FROM urls), (SELECT coalesce(max(url_id), 0) FROM visits))
 
 -- How it is put right.
@@ -100,14 +94,14 @@ DELETE FROM captures WHERE warc_file = (SELECT id FROM warc_files WHERE name = ?
 -- name: forget_capture
 DELETE FROM captures WHERE warc_file = (SELECT id FROM warc_files WHERE name = ?) AND warc_offset = ?
 
--- name: ids_of_urls
+-- name: urls_named
 SELECT u.url, u.id FROM urls u WHERE u.url IN (SELECT value FROM json_each(?))
 
 -- name: add_capture
 INSERT OR IGNORE INTO captures (warc_file, warc_offset, warc_length, url_id, revisit, captured_at, payload_digest, set_aside)
 SELECT id, ?, ?, ?, ?, ?, ?, ? FROM warc_files WHERE name = ?
 
--- name: set_length
+-- name: set_warc_length
 UPDATE warc_files SET committed = ? WHERE name = ?
 
 -- name: hosts_counted_wrong

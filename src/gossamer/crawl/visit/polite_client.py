@@ -1,22 +1,26 @@
 """A polite HTTP client for the few requests before a crawl: a search engine's result pages.
 
-There is no frontier yet, so the client enforces the rules itself, one request at a time: robots.txt first, every
-address checked before it is dialled, redirects one hop at a time, and the politeness gap of each host and address
-between two requests. The gap, Retry-After and the meaning of robots.txt are decided by the same functions as in a
-crawl (`frontier.politeness`, `fetch.http.headers`, `fetch.robots`).
+There is no frontier yet, so the client waits itself, one request at a time: robots.txt first, redirects one hop at a
+time, and the gap of each host and address between two requests. It decides nothing that a crawl decides: the gap comes
+from `frontier.politeness`, Retry-After from `fetch.http.headers`, the address from `AddressChoice`, the settings of the
+host from `HostSettingsTable`, the redirects and the meaning of robots.txt from `robots`, its limits from `request`.
 """
 
 import asyncio
+from dataclasses import dataclass
 
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable
+from gossamer.crawl.visit.host_context import is_current
+from gossamer.crawl.visit.request import ROBOTS_BYTES, time_taken, within_robots_timeout
+from gossamer.crawl.visit.robots import answer_of, redirect_of_robots
+from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.headers import location_of, requested_wait
 from gossamer.fetch.ports import Fetcher, Request
-from gossamer.fetch.robots import MAX_REDIRECTS, RobotsAnswer, path_of, rules_from_answer
+from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, path_of
 from gossamer.filter.canonical import Canonical, Canonicaliser, parse_canonical
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
 from gossamer.frontier.retries import StatusClass, status_class
@@ -30,38 +34,36 @@ LONGEST_WAIT = Seconds(60.0)
 _NEVER = Instant(0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class ClientRules:
+    """What a client decides by; the same objects as in a crawl."""
+
+    hosts: HostSettingsTable
+    canonicaliser: Canonicaliser
+    politeness: PolitenessPolicy
+    robots_agent: str
+    max_redirects: int
+
+
 class PoliteClient:
     """Fetches pages one at a time. Must not be used by several tasks at once."""
 
     def __init__(
-        self,
-        *,
-        fetcher: Fetcher,
-        resolver: Resolver,
-        addresses: AddressPolicy,
-        canonicaliser: Canonicaliser,
-        hosts: HostSettingsTable,
-        politeness: PolitenessPolicy,
-        clock: Clock,
-        robots_agent: str,
-        max_redirects: int,
+        self, fetcher: Fetcher, resolver: Resolver, address_choice: AddressChoice, clock: Clock, rules: ClientRules
     ) -> None:
         self._fetcher = fetcher
         self._resolver = resolver
-        self._addresses = addresses
-        self._canonicaliser = canonicaliser
-        self._hosts = hosts
-        self._politeness = politeness
+        self._address_choice = address_choice
         self._clock = clock
-        self._agent = robots_agent
-        self._max_redirects = max_redirects
+        self._rules = rules
         self._robots: dict[Origin, RobotsAnswer] = {}
         self._not_before: dict[str, Instant] = {}  # of hosts and of addresses
 
     async def fetch(self, url: Url) -> SearchAnswer | NoAnswer:
         """Fetch a page; see `seed.search.Fetch`. Never raises for what the server does."""
-        page = self._canonicaliser.canonicalise(url)
-        for _ in range(self._max_redirects + 1):
+        canonicaliser = self._rules.canonicaliser
+        page = canonicaliser.canonicalise(url)
+        for _ in range(self._rules.max_redirects + 1):
             if not isinstance(page, Canonical):
                 return NoAnswer(page.reason)
             answer = await self._robots_of(page)
@@ -74,10 +76,11 @@ class PoliteClient:
             outcome = await self._request(page, answer.rules.crawl_delay if answer.rules is not None else None)
             if isinstance(outcome, NoAnswer):
                 return outcome
-            location = _target(outcome)
+            redirected = status_class(outcome.status) is StatusClass.REDIRECT
+            location = location_of(outcome.headers) if redirected else None
             if location is None:
                 return SearchAnswer(outcome.status, payload(outcome).body, outcome.headers.get("content-type"))
-            page = self._canonicaliser.canonicalise(location, page.url)
+            page = canonicaliser.canonicalise(location, page.url)
         return NoAnswer("too_many_redirects")
 
     async def wait_until_clear(self) -> None:
@@ -87,32 +90,29 @@ class PoliteClient:
 
     async def _robots_of(self, page: Canonical) -> RobotsAnswer | NoAnswer:
         known = self._robots.get(page.origin)
-        if known is not None:
+        if known is not None and is_current(known, self._clock.now()):
             return known
-        outcome = await self._request(parse_canonical(Url(page.origin + "/robots.txt"), page.host), None)
-        for _ in range(MAX_REDIRECTS):
-            if isinstance(outcome, NoAnswer) or (location := _target(outcome)) is None:
+        target, followed = parse_canonical(Url(page.origin + "/robots.txt"), page.host), 0
+        while True:
+            outcome = await self._request(target, None, for_robots=True)
+            if isinstance(outcome, NoAnswer):
+                return outcome
+            further = redirect_of_robots(outcome, target.url, followed, self._rules.canonicaliser)
+            if further is None:
                 break
-            target = self._canonicaliser.canonicalise(location, outcome.url)
-            if not isinstance(target, Canonical):
-                break
-            outcome = await self._request(target, None)
-        if isinstance(outcome, NoAnswer):
-            return outcome
-        answer = rules_from_answer(
-            outcome.status,
-            payload(outcome).body,
-            agent=self._agent,
-            now=self._clock.now(),
-            redirects_exhausted=status_class(outcome.status) is StatusClass.REDIRECT,
-        )
+            target, followed = further, followed + 1
+        now = self._clock.now()
+        wait = requested_wait(outcome, now)
+        answer, _ = answer_of(outcome, wait, now, self._rules.robots_agent, known, RobotsPolicy())
         self._robots[page.origin] = answer
         return answer
 
-    async def _request(self, page: Canonical, crawl_delay: Seconds | None) -> Response | NoAnswer:
+    async def _request(
+        self, page: Canonical, crawl_delay: Seconds | None, *, for_robots: bool = False
+    ) -> Response | NoAnswer:
         """Send one request, after the gap due since the last one."""
-        settings = self._hosts.for_host(page.host)
-        address = await self._address_of(page)
+        settings = self._rules.hosts.for_host(page.host)
+        address = "" if settings.proxied else await self._address_of(page)  # a proxy resolves the name itself
         if isinstance(address, NoAnswer):
             return address
         now = self._clock.now()
@@ -123,31 +123,30 @@ class PoliteClient:
         if wait > LONGEST_WAIT:
             return NoAnswer("crawl_delay_too_long", f"it asks for a delay of {wait:.0f} seconds")
         await asyncio.sleep(max(0.0, wait))
-        begun = self._clock.monotonic()
-        outcome = await self._fetcher.fetch(Request(page.url, page.host, page.port, address, options=settings.options))
-        now, took = self._clock.now(), Seconds(self._clock.monotonic() - begun)
+        started = self._clock.now()
+        request = Request(
+            page.url,
+            page.host,
+            page.port,
+            address,
+            options=settings.options_for(page.origin, page.port),
+            body_bytes=ROBOTS_BYTES if for_robots else None,
+        )
+        sending = self._fetcher.fetch(request)
+        outcome = await (within_robots_timeout(sending) if for_robots else sending)
+        now = self._clock.now()
         if not isinstance(outcome, Failed) or outcome.contacted:
+            took = time_taken(outcome, started, now)
             contact = Contact(now, took, crawl_delay, requested_wait(outcome, now), settings.min_delay)
-            self._not_before[page.host] = next_contact(self._politeness, contact)
-            self._not_before[address] = next_contact_of_address(self._politeness, contact)
+            self._not_before[page.host] = next_contact(self._rules.politeness, contact)
+            self._not_before[address] = next_contact_of_address(self._rules.politeness, contact)
         if isinstance(outcome, Failed):
             return NoAnswer(outcome.failure.value, outcome.detail)
         return outcome
 
     async def _address_of(self, page: Canonical) -> str | NoAnswer:
-        """The address to dial; empty for a host behind a proxy, which resolves the name itself."""
-        if self._hosts.for_host(page.host).proxied:
-            return ""
         found = await self._resolver.resolve(page.host)
         if not isinstance(found, Addresses):
             return NoAnswer(found.failure.value, str(page.host))
-        chosen = next((address for address in found.addresses if self._addresses.may_dial(address)), None)
-        if chosen is None:
-            return NoAnswer(Failure.BLOCKED_ADDRESS.value, ", ".join(found.addresses))
-        return chosen
-
-
-def _target(response: Response) -> str | None:
-    """The target of a redirect; None for every other response."""
-    redirected = status_class(response.status) is StatusClass.REDIRECT
-    return location_of(response.headers) if redirected else None
+        chosen = self._address_choice.choose(found, None, self._clock.now())
+        return chosen or NoAnswer(Failure.BLOCKED_ADDRESS.value, ", ".join(found.addresses))

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from gossamer.config.hosts import HostSettings, HostSettingsTable
+from gossamer.crawl.visit.polite_client import LONGEST_WAIT, ClientRules, PoliteClient
+from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.options import HostOptions, Proxy
@@ -13,7 +15,6 @@ from gossamer.filter.canonical import Canonicaliser
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds, Url
-from gossamer.seed.polite_client import LONGEST_WAIT, PoliteClient
 from gossamer.seed.search import NoAnswer, SearchAnswer
 from tests.crawl.scripted_crawl import LoopTime, run_in_step, wait_for_names
 from tests.crawl.scripted_fetcher import ScriptedFetcher, Step, failed, redirect, response
@@ -61,15 +62,17 @@ def run_client(
             resolver = Resolver([server.address], clock)
             wait_for_names(resolver)
             asker = PoliteClient(
-                fetcher=fetcher,
-                resolver=resolver,
-                addresses=AddressPolicy(),
-                canonicaliser=Canonicaliser(),
-                hosts=hosts or HostSettingsTable(),
-                politeness=PolitenessPolicy(min_delay=Seconds(delay)),
-                clock=clock,
-                robots_agent="gossamer",
-                max_redirects=3,
+                fetcher,
+                resolver,
+                AddressChoice(AddressPolicy().may_dial),
+                clock,
+                ClientRules(
+                    hosts or HostSettingsTable(),
+                    Canonicaliser(),
+                    PolitenessPolicy(min_delay=Seconds(delay)),
+                    "gossamer",
+                    max_redirects=3,
+                ),
             )
             client = Client(asker, fetcher, clock)
             try:
@@ -124,6 +127,13 @@ def test_a_redirect_of_robots_txt_is_followed() -> None:
 
     assert isinstance(answer, NoAnswer) and answer.reason == "robots_denied"
     assert client.fetcher.urls == [ROBOTS, "http://b.test/rules"]
+
+
+def test_a_robots_txt_is_not_sought_on_another_protocol() -> None:
+    answer, client = run_client({ROBOTS: redirect("ftp://b.test/robots.txt"), PAGE: FOUND})
+
+    assert isinstance(answer, SearchAnswer)
+    assert client.fetcher.urls == [ROBOTS, PAGE]
 
 
 def test_a_crawl_delay_is_kept() -> None:

@@ -1,0 +1,86 @@
+"""A crawl that is ready to run: its objects, the change of its rules, and its end. Built by `assemble`."""
+
+import os
+from dataclasses import dataclass
+
+from gossamer.clock import Clock
+from gossamer.config.hosts import HostSettingsTable, host_settings_for
+from gossamer.config.load import Config
+from gossamer.config.policies import opening_price_for, recrawl_rules_for, rules_for
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.engine import Engine
+from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.visit.host_context import HostContexts, HostHealth
+from gossamer.crawl.visit.request import Requester
+from gossamer.extract.large_pages import LargePages
+from gossamer.fetch.dns.resolver import Resolver
+from gossamer.fetch.http.body import BodyMemory
+from gossamer.fetch.ports import SchemeFetcher
+from gossamer.frontier.frontier import Frontier
+from gossamer.model.units import HostKey
+from gossamer.observe.audit import PolitenessAudit
+from gossamer.reports.ports import Archive, CrawlReader
+from gossamer.reports.table.reader import TableReader
+from gossamer.store.ports import ContactJournal, Tables
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.threads import ReaderThread, WriterThread
+
+
+@dataclass(slots=True)
+class Crawl:
+    """A crawl that is ready to run."""
+
+    directory: CrawlDirectory
+    engine: Engine
+    frontier: Frontier
+    requester: Requester
+    store: WriterThread
+    loader: TableLoader
+    fetcher: SchemeFetcher
+    resolver: Resolver
+    large_pages: LargePages
+    journal: ContactJournal
+    audit: PolitenessAudit
+    counters: Counters
+    clock: Clock
+    admission: Admission
+    hosts: HostSettingsTable
+    scope_seeds: set[HostKey]  # hosts of all seeds
+    host_contexts: HostContexts
+    health: HostHealth
+    reads: ReaderThread
+    bodies: BodyMemory
+    reports: CrawlReader  # for the reader thread
+    tables: Tables
+    archive: Archive  # what is committed
+
+    def open_reader(self) -> CrawlReader:
+        """The store of this crawl, for reading while it runs. Raises StoreFailed."""
+        return TableReader(self.tables.open_reader())
+
+    def change_rules(self, config: Config) -> None:
+        """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
+        too. Raises ConfigError; then nothing was changed."""
+        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
+        self.admission.change_rules(rules_for(config, self.scope_seeds))
+        self.hosts.replace_with(hosts)
+        requeue = self.engine.requeue
+        requeue.planner.reconfigure(config.recrawl, recrawls, opening_price_for(config))
+        requeue.change_to(config.recrawl, self.clock.now())
+        self.engine.pump_soon()
+
+    async def close(self) -> None:
+        """Release all resources, after the engine has ended."""
+        await self.fetcher.close()
+        await self.resolver.close()
+        await self.large_pages.close()
+        self.reports.close()
+        self.loader.close()
+        self.store.close()  # the last connection, so that it can tidy up the store
+        self.tables.close()
+        self.journal.close()
+        # Only the journal knows of visits that were cancelled and outcomes that could not be committed: then it stays.
+        if self.store.is_idle and not self.requester.open_contacts:
+            self.journal.clear()
+        self.directory.close()
