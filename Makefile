@@ -9,21 +9,21 @@ READY  := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test quick fmt bench libraries soak steady docs lock clean types compiled
+.PHONY: help env demo test quick fmt bench libraries soak steady docs lock wheels image clean types compiled
 
 help:            ## show the targets
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 env: $(READY)    ## create .venv with the locked dependencies
 
-$(READY): constraints.txt pyproject.toml src/gossamer/native/kernels.c
+$(READY): requirements/dev.txt pyproject.toml src/gossamer/native/kernels.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is required; select one with make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  $$(test "$$(id -u)" = 0 || echo sudo) apt-get install -y --no-install-recommends \
 	  $$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -56,7 +56,7 @@ fmt: $(READY)    ## format, and fix lint errors
 bench: $(READY)  ## run all benchmarks, one at a time
 	$(BIN)/python -m benchmarks
 
-libraries: $(READY) ## compare the pinned HTML parser and decoders with the standards; run it when constraints.txt changes
+libraries: $(READY) ## compare the pinned HTML parser and decoders with the standards; run it when requirements/ changes
 	$(BIN)/python -m pytest -p no:randomly -q -m library -n 2 tests/extract
 
 soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs and seeds, long random walks of the frontier
@@ -82,12 +82,28 @@ docs: $(READY)   ## write the generated parts of docs/
 	$(BIN)/python -m tests.hostile.hostile_table
 	$(BIN)/python -m tests.service.test_openapi
 	$(BIN)/python -m tests.service.test_metrics_docs
+	$(BIN)/python -m tests.cli.test_completion
 
-lock: $(READY)   ## regenerate constraints.txt from pyproject.toml
+lock: $(READY)   ## regenerate the lock files in requirements/ from pyproject.toml
 	$(BIN)/python -m pip install --quiet pip-tools
-	$(BIN)/pip-compile --quiet --extra dev --generate-hashes --allow-unsafe --strip-extras \
-	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --no-annotate \
-	  --output-file constraints.txt pyproject.toml setuptools.in
+	$(LOCK) --extra all --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
+	$(LOCK) --constraint requirements/dev.txt --output-file requirements/core.txt pyproject.toml requirements/build.in
+	$(LOCK) --constraint requirements/dev.txt --extra serve --output-file requirements/serve.txt pyproject.toml requirements/build.in
+	$(LOCK) --constraint requirements/dev.txt --extra all --output-file requirements/all.txt pyproject.toml requirements/build.in
+
+LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url \
+  --no-emit-trusted-host --no-emit-find-links --no-header --no-annotate
+
+wheels: $(READY) ## build wheels for CPython 3.11 to 3.14 into dist/ (cibuildwheel; needs docker or podman on Linux)
+	$(BIN)/python -m pip install --quiet cibuildwheel
+	$(BIN)/cibuildwheel --output-dir dist
+
+VERSION = $(shell $(BIN)/python -c 'from gossamer.version import __version__; print(__version__)')
+DOCKER ?= $(shell command -v podman || command -v docker)
+image: $(READY)  ## build the container image for this machine (PLATFORMS=linux/amd64,linux/arm64 for several)
+	@test -n "$(DOCKER)" || { echo "make image needs podman or docker; select one with make image DOCKER=..." >&2; exit 1; }
+	$(DOCKER) build $(if $(PLATFORMS),--platform $(PLATFORMS)) -t gossamer:$(VERSION) \
+	  -t gossamer:$(basename $(VERSION)) -f deploy/Containerfile .
 
 clean:           ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist

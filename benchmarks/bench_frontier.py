@@ -103,6 +103,7 @@ class Report(NamedTuple):
     moved: tuple[()] = ()
     linked: tuple[()] = ()
     host_counts: tuple[()] = ()
+    withdrawn: tuple[()] = ()
 
 
 def drive(

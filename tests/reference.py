@@ -14,7 +14,7 @@ import msgspec
 from gossamer.cli import COMMANDS
 from gossamer.cli.argparse_types import Parser
 from gossamer.config.load import Config
-from gossamer.config.sections import HostSection, RecrawlRuleSection, Section
+from gossamer.config.sections import HostSection, PriorityRuleSection, RecrawlRuleSection, Section
 
 HEAD = """\
 # Reference
@@ -62,18 +62,23 @@ def sections() -> dict[str, type[Section]]:
                 visit(type(field.default), f"{prefix}{field.name}.")
 
     visit(Config, "")
-    return {**found, "[[recrawl.rules]]": RecrawlRuleSection, '[host."NAME"]': HostSection}
+    listed: dict[str, type[Section]] = {
+        "[[priority.rules]]": PriorityRuleSection,
+        "[[recrawl.rules]]": RecrawlRuleSection,
+    }
+    return {**found, **listed, '[host."NAME"]': HostSection}
 
 
 def keys(section: type[Section]) -> list[tuple[str, object, object, str]]:
     """Name, type, default and meaning of every key of a section that users are to know."""
     usual = {field.name: field.default for field in msgspec.structs.fields(section)}
+    written = {field.name: field.encode_name for field in msgspec.structs.fields(section)}
     found = []
     for name, hint in get_type_hints(section, include_extras=True).items():
         if get_origin(hint) is Annotated:
             kind, meta = get_args(hint)
             default = {} if usual[name] is msgspec.NODEFAULT else usual[name]
-            found.append((name, kind, default, str(meta.description)))
+            found.append((written[name], kind, default, str(meta.description)))
     return found
 
 

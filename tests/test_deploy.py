@@ -8,17 +8,16 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml  # type: ignore[import-untyped]
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gossamer.config.load import make_config, with_underscores
 from gossamer.service.metric_table import METRICS
 from tests.debian import unpacked
+from tests.dependencies import needed_by
 from tests.test_docs import options_of
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
@@ -184,29 +183,41 @@ def test_the_container_has_the_loops_in_c_and_nothing_that_the_project_does_not_
 
     assert re.search(r"apt-get install -y --no-install-recommends gcc libc6-dev", build)
     assert 'python -c "import gossamer.native._kernels"' in build  # an extension that is optional fails in silence
-    assert "--require-hashes -r constraints.txt" in build
+    assert "--require-hashes -r requirements/serve.txt" in build
     assert re.findall(r"/opt/gossamer/bin/pip install (.*) \\$", build, flags=re.MULTILINE) == [
-        "--no-cache-dir --no-index --find-links /wheels gossamer"
+        "--no-cache-dir --no-index --find-links /wheels 'gossamer[serve]'"
     ]
     assert "apt-get" not in final and "pip" not in final
 
 
-def test_what_the_project_asks_for_is_in_the_lock_once_with_all_that_needs() -> None:
+@pytest.mark.parametrize("name", ["core", "serve", "all", "dev"])
+def test_a_lock_has_everything_that_its_extras_need_once_and_no_address(name: str) -> None:
     """So that nothing is missing where only files of the lock may be installed."""
-    locked = re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    wanted, met = ["gossamer"], set()
-    while wanted:
-        name = wanted.pop()
-        for line in metadata.requires(name) or []:
-            asked = Requirement(line)
-            if (asked.marker is None or asked.marker.evaluate({"extra": ""})) and asked.name not in met:
-                met.add(asked.name)
-                wanted.append(asked.name)
+    text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+    locked = [canonicalize_name(found) for found in re.findall(r"^([\w.-]+)==", text, flags=re.MULTILINE)]
+    extras = {"core": [], "dev": ["all", "dev"]}.get(name, [name])
 
-    known = [canonicalize_name(name) for name in locked]
-    assert len(known) == len(set(known))
-    assert {canonicalize_name(name) for name in met} <= set(known)
-    assert not {"pytest", "mypy", "ruff", "playwright"} & met
+    assert len(locked) == len(set(locked))
+    assert needed_by(extras) <= set(locked)
+    assert "http://" not in text and "https://" not in text
+    if name != "dev":
+        assert not {"pytest", "mypy", "ruff", "playwright"} & set(locked)
+    if name == "core":
+        assert not {"fastapi", "uvicorn", "numpy", "pyarrow", "prometheus-client"} & set(locked)
+
+
+def test_all_locks_have_the_same_versions() -> None:
+    versions: dict[str, str] = {}
+    for path in sorted((ROOT / "requirements").glob("*.txt")):
+        for package, version in re.findall(r"^([\w.-]+)==(\S+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            assert versions.setdefault(package, version) == version, (path.name, package)
+
+
+def test_the_extra_all_is_the_sum_of_the_others() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    others = {line for name, lines in extras.items() if name not in {"all", "dev"} for line in lines}
+
+    assert set(extras["all"]) == others
 
 
 def test_what_compose_mounts_and_builds_exists() -> None:

@@ -84,7 +84,7 @@ def test_the_reference_is_generated_from_the_code() -> None:
 
 def test_every_key_and_every_option_has_a_description() -> None:
     for section in key_sections().values():
-        usual = {field.name: field.default for field in msgspec.structs.fields(section)}
+        usual = {field.encode_name: field.default for field in msgspec.structs.fields(section)}
         below = {name for name, default in usual.items() if isinstance(default, Section)}
         elsewhere = {"rehearse", "host"} if section is Config else set()  # hidden, and documented under its own heading
         assert {name for name, _, _, meaning in keys(section) if meaning} == usual.keys() - below - elsewhere

@@ -227,7 +227,7 @@ def test_dead_letters_are_listed_requeued_and_dropped(tmp_path: Path, capsys: Ca
     dropped = capsys.readouterr().out
     main(["dead", "list"])
 
-    assert listed.split()[1:5] == ["conn_refused", "3", "tries", "http://h.test/2"]
+    assert listed.split()[1:6] == ["failed", "conn_refused", "3", "tries", "http://h.test/2"]
     assert json.loads(none) == {"requeued": 0}
     assert json.loads(dropped) == {"dropped": 1}
     assert capsys.readouterr().out == ""

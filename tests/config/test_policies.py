@@ -1,6 +1,7 @@
 """What a configuration asks for, as policies."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,3 +98,27 @@ def test_whoever_only_asks_loads_no_fetcher() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert done.stdout == "[]\n"
+
+
+def test_priority_rules_are_checked_and_named_as_they_were_given() -> None:
+    def configured(**rule: str) -> str:
+        config = make_config({"priority": {"rules": [rule]}}, {})
+        return ordering_for(config).rules.text
+
+    assert configured(host="*.bbc.test", pattern="*/live/*", **{"class": "high"}) == (
+        "rule 1 (host *.bbc.test, pattern */live/*): high"
+    )
+    problems: dict[str, dict[str, str]] = {
+        "class: must be 'high', 'medium' or 'low', not 'urgent'": {"host": "a.test", "class": "urgent"},
+        "class: must be 'high', 'medium' or 'low', not ''": {"host": "a.test"},
+        "host: must be given, or pattern": {"class": "low"},
+        "host: must be a name like 'example.org' or '*.example.org', not 'http://a.test/'": {
+            "host": "http://a.test/",
+            "class": "low",
+        },
+        "hots: no such key": {"hots": "a.test", "class": "low"},
+        "expected 1 to 2083 characters, got ''": {"pattern": "", "class": "low"},
+    }
+    for problem, rule in problems.items():
+        with pytest.raises(ConfigError, match=re.escape(problem)):
+            configured(**rule)

@@ -1,6 +1,8 @@
 """The backends that the contract suites run against. A new backend is one more line in each table."""
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +13,10 @@ from gossamer.backends.memory import MemoryArchive, MemoryContactJournal, Memory
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.backends.warc.archive import WarcArchive
 from gossamer.backends.warc.captures import WarcCaptures
+from gossamer.frontier.ports import OtherWorkers
 from gossamer.reports.ports import Archive
 from gossamer.store.ports import CaptureFiles, ContactJournal
+from gossamer.workers.shared_gates import SharedGates, make_table
 from tests.backends.sqlite.sqlite_store import AnyTables
 from tests.backends.warc.warc_samples import new_ids, writer_in
 
@@ -45,6 +49,22 @@ def _in_memory(directory: Path) -> ArchivePorts:
 ARCHIVES: dict[str, Callable[[Path], ArchivePorts]] = {"file": _in_files, "memory": _in_memory}
 
 
+Gates = tuple[OtherWorkers, OtherWorkers]
+
+
+@contextmanager
+def _in_shared_memory() -> Iterator[Gates]:
+    table = make_table()
+    workers = SharedGates(table, 1), SharedGates(table, 2)
+    yield workers
+    for each in workers:
+        each.close()
+    os.close(table)
+
+
+GATES: dict[str, Callable[[], AbstractContextManager[Gates]]] = {"shared memory": _in_shared_memory}
+
+
 @pytest.fixture(params=TABLES)
 def tables(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyTables]:
     """The tables of a new crawl."""
@@ -63,3 +83,10 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path) -> ContactJournal:
 @pytest.fixture(params=ARCHIVES)
 def archive_ports(request: pytest.FixtureRequest, tmp_path: Path) -> ArchivePorts:
     return ARCHIVES[request.param](tmp_path)
+
+
+@pytest.fixture(params=GATES)
+def gates(request: pytest.FixtureRequest) -> Iterator[Gates]:
+    """Those of two workers."""
+    with GATES[request.param]() as made:
+        yield made

@@ -104,6 +104,35 @@ def test_a_part_that_owns_everything_puts_nothing_out(tables: AnyTables) -> None
     store.close()
 
 
+class MovingShare:
+    """A `PartitionOwner` that gives partitions up and takes them over. Those of others have numbers of their own."""
+
+    def __init__(self, *owned: int) -> None:
+        self.number = 1
+        self.owned = set(owned)
+
+    def owner_of(self, partition: int) -> int:
+        return self.number if partition in self.owned else 100 + partition
+
+    def owns(self, partition: int) -> bool:
+        return partition in self.owned
+
+
+def test_urls_follow_their_partition_when_it_changes_hands(tables: AnyTables) -> None:
+    share = MovingShare(7)
+    store = Store(tables, part=share)
+    commit(store, candidates=[candidate("aa.test", 1), candidate("b.test", 2)])
+
+    share.owned = {6}
+    moved = commit(store, candidates=[candidate("aa.test", 3), candidate("b.test", 4)])
+
+    assert (moved.new_urls, moved.outboxed) == (1, 1)
+    assert store.rows("SELECT url FROM urls ORDER BY id") == [("http://aa.test/0/1",), ("http://b.test/0/4",)]
+    assert [str(o.url) for o in store.loader.outbox_urls(106, 0, 9)] == ["http://b.test/0/2"]
+    assert [str(o.url) for o in store.loader.outbox_urls(107, 0, 9)] == ["http://aa.test/0/3"]
+    store.close()
+
+
 def test_ten_thousand_urls_are_divided_and_none_is_lost(store: Store) -> None:
     many = [candidate("aa.test" if n % 3 else "b.test", n) for n in range(1, 10_001)]
     done = commit(store, candidates=many)

@@ -184,12 +184,12 @@ def test_what_a_policy_wrote_down_is_forgotten_under_another_one_only(store: Sto
     stored_with_dates(store, [10.0])
     known = settlement(1, body=b"page 1")._replace(rate_shape=0.5, rate_span=7.0)
     facts = Metadata(SqliteDatabase(store.writer_db))
-    facts.set_recrawl_policy("optimal")
+    facts.set_memory_format("optimal")
     store.writer.commit(Batch(settlements=[known]), store.now)
 
     memories = []
     for policy in ("optimal", "fixed"):
-        facts.set_recrawl_policy(policy)
+        facts.set_memory_format(policy)
         memories.append(store.rows("SELECT memory_one, memory_two FROM urls"))
 
     assert memories == [[(0.5, 7.0)], [(None, None)]]

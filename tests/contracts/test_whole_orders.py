@@ -26,7 +26,7 @@ from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via, Visit
 from gossamer.model.units import Fingerprint, HostKey, Instant, Seconds, Url
-from tests.backends.sqlite.sqlite_store import Store, domain_of
+from tests.backends.sqlite.sqlite_store import AnyTables, Store, domain_of
 
 HOSTS = (
     *("a.one.com", "b.one.com", "c.one.com", "www.two.com", "three.com", "x.four.org", "y.four.org", "five.org"),
@@ -67,9 +67,9 @@ def host_of(url: str) -> str:
 class OneSlot:
     """A frontier and a store; every page is committed and everything asked for is read before the next is chosen."""
 
-    def __init__(self, web: Web, path: Path, ordering: Ordering, max_hosts: int = 1000) -> None:
+    def __init__(self, web: Web, tables: Path | AnyTables, ordering: Ordering, max_hosts: int = 1000) -> None:
         self.web = web
-        self.store = Store(path, ordering, targets_at_once=1)
+        self.store = Store(tables, ordering, targets_at_once=1)
         no_gap = PolitenessPolicy(min_delay=Seconds(0.0), load_factor=0.0)
         self.frontier = Frontier(no_gap, None, FrontierLimits(max_hosts), ordering)
         self.met: dict[int, None] = dict.fromkeys(web.seeds)

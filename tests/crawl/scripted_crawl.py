@@ -27,6 +27,7 @@ from gossamer.model.units import Instant
 from gossamer.seed.lists import read_arguments
 from tests.crawl.scripted_fetcher import ScriptedFetcher, Step, response
 from tests.name_server import NXDOMAIN, A, Reply, a, name_server
+from tests.name_server import SERVFAIL as DNS_SERVFAIL
 from tests.time_travel import TravellingLoop
 
 T = TypeVar("T")
@@ -35,6 +36,8 @@ Ts = TypeVarTuple("Ts")
 HOME = "http://a.test/"
 ADDRESSES = {f"{name}.test": f"93.184.216.{number}" for number, name in enumerate("abcdef", start=1)}
 """What the name server knows; several addresses are separated by spaces. These addresses are never dialled."""
+SERVFAIL = "servfail"
+"""The address of a host whose name servers fail."""
 NO_ROBOTS = response(404)
 DNS_PATIENCE = 30.0
 """Real seconds for a packet over loopback. It arrives at once, unless the machine is very busy."""
@@ -187,6 +190,8 @@ async def opened(
     def zone(host: str, kind: int) -> Reply:
         if host not in addresses:
             return Reply(code=NXDOMAIN)
+        if addresses[host] == SERVFAIL:
+            return Reply(code=DNS_SERVFAIL)
         return a(*addresses[host].split(), ttl=3600) if kind == A else Reply()
 
     async with name_server(zone) as server:

@@ -102,6 +102,30 @@ def test_one_that_runs_once_queues_what_was_due_when_it_began_and_no_more(store:
     assert scene.requeue.is_over
 
 
+def test_one_that_runs_once_retries_missing_urls_that_come_due_before_its_end_and_waits_for_no_others(
+    store: Store,
+) -> None:
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (1, 2, 3)]), store.now)
+    missing = [
+        settlement(n, UrlState.MISSING)._replace(available_at=Instant(START + date))
+        for n, date in ((1, 50.0), (2, 60.0), (3, 5000.0))
+    ]
+    store.writer.commit(Batch(settlements=missing), store.now)
+    scene = Scene(store, ONCE)
+    while not scene.requeue.is_over:
+        assert scene.step() == 0
+
+    scene.step()
+    assert scene.requeue.next_check_at == START + 50.0
+    store.clock.advance(Seconds(55.0))
+    queued = scene.step()
+    assert not scene.requeue.on_queue_empty() or scene.requeue.next_check_at == 0.0
+
+    store.clock.advance(Seconds(10.0))
+    assert (queued, scene.step(), scene.step()) == (1, 1, 0)
+    assert scene.requeue.is_over
+
+
 def test_one_that_keeps_fresh_waits_for_the_next_date(store: Store) -> None:
     with_pages(store, [-5.0, 50.0])
     scene = Scene(store, KEEP)

@@ -1,11 +1,14 @@
 """The accounts that a crawl keeps of shapes and of hosts: what fills them, what is stored, what is given up."""
 
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Callable
+
+import pytest
 
 from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.dedup.soft404 import SOFT_404
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.trap_budget import HostBudget, TrapPolicy
+from gossamer.filter.trap_budget import ENDLESS, HostBudget, TrapPolicy
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.document import ProcessedDocument
 from gossamer.model.facts import DomainFacts
@@ -171,3 +174,96 @@ def test_links_that_did_not_enter_are_counted_by_host_and_reason() -> None:
     kept.before_commit(batch)
 
     assert HostBudget.from_text(batch.budgets[HostId(1)]).refused == {"trap:repeats": 3}
+
+
+# --- sets of shapes --------------------------------------------------------------------------------------------
+
+
+def fetched_of(host: Callable[[str], list[str]], most: int) -> tuple[int, HostBudget]:
+    """How many pages of a host are fetched, breadth first from its start, each of them new, and the host's budget. A
+    page whose only link begins with `>` redirects there."""
+    kept = TrapAccounts(TrapPolicy(), domain_of=registrable_domain)
+    kept.host_loaded(record())
+    numbers, fetched = {"/": 0}, 0
+    queue = deque(["/"])
+    while queue and fetched < most:
+        target = queue.popleft()
+        asked = visit(numbers[target], target)
+        if kept.cut_for(asked) is not None:
+            continue
+        fetched += 1
+        links = host(target)
+        redirect = links[0].startswith(">")
+        links = list(dict.fromkeys(link.removeprefix(">") for link in links))
+        fresh = [i for i, link in enumerate(links) if link not in numbers]
+        urls = [Url(f"http://h.test{link}") for link in links]
+        if redirect:
+            kept.on_redirect(asked, urls[0], asked.host, bool(fresh))
+            kept.settled(asked, settled(asked.task.url_id, UrlState.REDIRECT, redirect_to=urls[0]))
+        else:
+            kept.on_links(asked, urls, [asked.host] * len(urls), fresh)
+            outcome = settled(asked.task.url_id, signature=b"s", size=5000)
+            kept.settled(asked, outcome, read(outcome))
+        for i in fresh:
+            numbers[links[i]] = len(numbers)
+            queue.append(links[i])
+    batch = Batch(retired=[RetiredHost(HostId(1), Instant(3.0))])
+    kept.before_commit(batch)
+    return fetched, HostBudget.from_text(batch.budgets[HostId(1)])
+
+
+def number_in(target: str) -> int:
+    return int("0" + "".join(filter(str.isdigit, target)))
+
+
+def bred(target: str, *forms: str, links: int = 1) -> list[str]:
+    """Links to new numbers, in the form that follows the target's."""
+    kind = next((k for k, form in enumerate(forms) if target.startswith(form.partition("{")[0])), -1)
+    return [forms[(kind + 1) % len(forms)].format(number_in(target) * links + k + 1) for k in range(links)]
+
+
+ENDLESS_SETS: dict[str, Callable[[str], list[str]]] = {
+    "two shapes, one link each": lambda target: bred(target, "/a/{}", "/b/{}"),
+    "two shapes and a menu": lambda target: ["/", "/about", *bred(target, "/a/{}", "/b/{}")],
+    "three shapes": lambda target: bred(target, "/a/{}", "/b?id={}", "/c/{}.html"),
+    "twenty shapes": lambda target: bred(target, *(f"/{chr(97 + k)}/{{}}" for k in range(20))),
+    "two shapes, fifty links each": lambda target: bred(target, "/a/{}", "/b/{}", links=50),
+    "three shapes, five links each": lambda target: bred(target, "/a/{}", "/b/{}", "/c/{}", links=5),
+    "sets of parameters": lambda target: bred(target, "/x?from={}&to=1", "/x?page={}"),
+    "redirects": lambda target: (
+        [f">/a/{number_in(target)}"] if target.startswith("/r/") else [f"/r/{number_in(target) + 1}", "/about"]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS_SETS)
+def test_shapes_that_lead_only_to_new_pages_of_each_other_are_cut(kind: str) -> None:
+    fetched, budget = fetched_of(ENDLESS_SETS[kind], 2_000)
+
+    assert fetched <= 500
+    assert {cut.reason for cut in budget.all_cuts()} == {ENDLESS}
+    assert any("and these back" in cut.summary for cut in budget.all_cuts())
+
+
+def test_honest_pages_of_several_shapes_are_never_cut() -> None:
+    """Posts by authors, with comments; and articles behind redirects. Each author has few posts, some only one."""
+
+    def forum(target: str) -> list[str]:
+        number = number_in(target)
+        if target.startswith("/post/"):
+            return ["/", f"/user/u{number // 3}", f"/comments?post={number}", f"/post/{number + 7}"]
+        if target.startswith("/user/"):
+            return ["/", *(f"/post/{3 * number + k}" for k in range(3)), f"/user/u{number + 1}"]
+        if target.startswith("/comments"):
+            return [f"/post/{number}", f"/user/u{number * 7 % 5_000}"]
+        return [f"/post/{n}" for n in range(50)]
+
+    def shop(target: str) -> list[str]:
+        if target.startswith("/node/"):
+            return [f">/article/{number_in(target)}"]
+        return ["/", *(f"/node/{number_in(target) * 3 + k}" for k in range(1, 4)), f"/node/{number_in(target) // 3}"]
+
+    for site in (forum, shop):
+        fetched, budget = fetched_of(site, 10_000)
+        assert fetched == 10_000
+        assert not budget.cuts

@@ -225,6 +225,25 @@ def test_a_host_with_an_outdated_front_queue_entry_is_loaded_and_retired() -> No
     assert frontier.is_quiet
 
 
+def test_urls_that_are_withdrawn_are_not_visited_and_a_host_without_others_gives_up_its_back_queue() -> None:
+    world = world_with(*[(host_id, n % 3) for host_id in (1, 2, 3, 4) for n in range(4)])
+    by_host = {visit.host_id: visit for visit in (visit_in(world) for _ in range(4))}
+    for host_id in (2, 3, 4):  # host 1 stays in flight, host 4 rests, the others are ready
+        which = world.out.index(by_host[HostId(host_id)])
+        world.finish(which, world.contact(0.0) if host_id == 4 else None, again=host_id != 4)
+    kept = (world.key(HostId(2)), 2)
+
+    gone = world.frontier.withdraw(lambda task, host: (host, task.front) != kept)
+    visits = []
+    while isinstance(turn := world.frontier.next_turn(world.instant), Visit):
+        visits.append(turn)
+
+    flying = by_host[HostId(1)].task
+    assert flying not in gone and flying.url_id in world.frontier.unfinished()
+    assert [(visit.host, visit.task.front) for visit in visits] == [kept]
+    assert [host.host_id for host in world.frontier.take_retired()] == [3]
+
+
 def test_ready_classes_are_served_by_the_ratios() -> None:
     world = world_with(*[(n, n % 3) for n in range(1, 301)], max_hosts=1000)
 

@@ -150,6 +150,10 @@ GROUPS: tuple[Group, ...] = (
             "TR-10": "the last page under every higher number",
             "TR-11": "a full frontier, then a new seed",
             "TR-12": "eight spellings of one page",
+            "TR-13": "pages of several shapes that lead to new pages of each other, without end",
+            "TR-14": "every link a redirect to a new page, without end",
+            "TR-15": "a new script in every link",
+            "TR-16": "hosts without end that redirect to each other",
         },
     ),
     Group(
@@ -191,6 +195,8 @@ GROUPS: tuple[Group, ...] = (
             "DN-13": "a name without an address",
             "DN-14": "a host that changes its address",
             "DN-15": "no resolver at the start",
+            "DN-16": "a name server that needs seconds for every answer, or falls silent for a while",
+            "DN-17": "name servers that fail for ever, for single hosts and for all hosts of a domain",
         },
     ),
     Group(

@@ -1,16 +1,22 @@
-"""The cases DN-01 to DN-15 of the hostile web, against real name servers and listeners on loopback."""
+"""The cases DN-01 to DN-17 of the hostile web, against real name servers and listeners on loopback."""
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gossamer.clock import VirtualClock
+from gossamer.config.policies import HOST_PATIENCE
 from gossamer.fetch.dns.address_choice import DialRules
 from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.frontier.retries import RETRY_RULES
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.units import HostKey, Seconds
+from tests.crawl.scripted_crawl import ADDRESSES, HOME, crawled, html
+from tests.crawl.scripted_crawl import SERVFAIL as UNRESOLVABLE
+from tests.crawl.scripted_fetcher import redirect
 from tests.hostile.dns_stage import listening, resolver_at, stage, survive, swallowing
 from tests.name_server import AAAA, CNAME, NXDOMAIN, SERVFAIL, A, Reply, a, aaaa, name_server, only
 
@@ -393,3 +399,76 @@ def test_dn_15_a_resolver_that_says_nothing_at_the_start_costs_no_url_a_try() ->
 
     assert set(outcomes) == {ResolveLater}
     assert took <= 5.0
+
+
+def test_dn_16_a_name_server_that_always_needs_seconds_slows_lookups_down_and_stops_none() -> None:
+    """In real time, because c-ares has a clock of its own. A busy machine may take several attempts."""
+    names = [HostKey(f"h{number}.test") for number in range(8)]
+
+    async def attempt(*servers: str) -> tuple[bool, bool]:
+        clock = VirtualClock()
+        resolver = resolver_at(clock, *servers, answer_time=5.0)
+        found: dict[HostKey, bool] = {}
+        try:
+            for _ in range(4):
+                left = [name for name in names if not found.get(name)]
+                outcomes = await asyncio.gather(*map(resolver.resolve, left))
+                found |= {name: isinstance(outcome, Addresses) for name, outcome in zip(left, outcomes, strict=True)}
+                if all(found.values()):
+                    break
+                clock.advance(Seconds(HOUR))
+            return all(found.values()), resolver.statistics().failing
+        finally:
+            await resolver.close()
+
+    async def case() -> list[tuple[bool, bool]]:
+        slow = only(A, a(HERE))
+
+        def zone(host: str, kind: int) -> Reply:
+            return replace(slow(host, kind), delay=2.5)
+
+        async with name_server(zone) as one, name_server(zone) as other:
+            return list(await asyncio.gather(attempt(one.address), attempt(one.address, other.address)))
+
+    assert survive(case(), asyncio.new_event_loop) == [(True, False)] * 2
+
+
+def test_dn_16_a_server_that_falls_silent_and_comes_back_is_reported_once() -> None:
+    async def case() -> tuple[list[bool], list[bool]]:
+        zone = {"now": a(HERE)}
+        reported: list[bool] = []
+        failing = Reply(code=SERVFAIL)
+        async with name_server(lambda host, _kind: failing if host == "ill.test" else zone["now"]) as server:
+            clock = VirtualClock()
+            resolver = Resolver([server.address], clock, answer_time=Seconds(0.3), on_outage=reported.append)
+            try:
+                await resolver.resolve(HostKey("first.test"))
+                clock.advance(Seconds(6.0))
+                await resolver.resolve(HostKey("ill.test"))  # the name alone: other names are answered
+                alone = list(reported)
+                zone["now"] = SILENT
+                clock.advance(Seconds(6.0))
+                await down_for_half_a_minute(server.address, clock, resolver)
+                zone["now"] = a(HERE)
+                await seconds_until_found(clock, resolver)
+                return alone, reported
+            finally:
+                await resolver.close()
+
+    assert survive(case()) == ([], [True, False])
+
+
+def test_dn_17_hosts_whose_name_servers_always_fail_are_given_up_and_the_crawl_ends(tmp_path: Path) -> None:
+    ill = [f"h{number}.ill.test" for number in range(5)] + ["alone.bad.test"]
+    rules_elsewhere = "http://b.test/"
+    seeds = [HOME, rules_elsewhere, *(f"http://{host}/" for host in ill)]
+    script = {HOME: html(), rules_elsewhere + "robots.txt": [redirect(seeds[-1] + "robots.txt")] * 30}
+
+    crawl = crawled(tmp_path, script, seeds=seeds, addresses={**ADDRESSES, **dict.fromkeys(ill, UNRESOLVABLE)})
+
+    rows = crawl.rows()
+    assert rows.pop(HOME).state == "stored"
+    assert {row.state for row in rows.values()} == {"dead"}
+    assert {rows[url].reason for url in seeds[2:]} <= {"dns_servfail", "dns_timeout"}
+    assert crawl.clock.now() - crawl.began >= HOST_PATIENCE
+    assert [url for url in crawl.requests if url != HOME] == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from gossamer.backends.sqlite.database import connect
+from gossamer.backends.sqlite.database import open_for_reading
 from gossamer.config.load import make_config
 from gossamer.crawl.run.assemble import assemble
 from gossamer.lab.simweb.config import preset
@@ -159,11 +159,11 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     sent: list[str] = []
 
     def watched(path: Path) -> sqlite3.Connection:
-        db = connect(path)
+        db = open_for_reading(path)
         db.set_trace_callback(sent.append)
         return db
 
-    monkeypatch.setattr("gossamer.backends.sqlite.driver.connect", watched)
+    monkeypatch.setattr("gossamer.backends.sqlite.driver.open_for_reading", watched)
     return sent
 
 

@@ -56,6 +56,14 @@ def test_the_report_says_totals_rates_and_reasons(tmp_path: Path) -> None:
         assert part in text
 
 
+def test_the_report_says_until_when_missing_urls_wait(tmp_path: Path) -> None:
+    waiting, unknown = busy_snapshot(missing=3, gone=2, next_missing=Instant(1e9)), busy_snapshot(missing=3, gone=0)
+
+    assert "3  retried by a run after 2001-09-09T01:46:40.000Z; plus 2 gone permanently" in report(waiting, tmp_path)
+    assert "retried by a run" not in report(unknown, tmp_path)
+    assert to_contract(waiting)["next_missing"] == "2001-09-09T01:46:40.000Z"
+
+
 def test_the_report_of_an_unfinished_crawl_says_how_to_resume_it(tmp_path: Path) -> None:
     stopped, finished = report(busy_snapshot(), tmp_path), report(busy_snapshot(finished=True, queued=0), tmp_path)
 

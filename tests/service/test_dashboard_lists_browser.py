@@ -206,10 +206,14 @@ def test_dead_letters_of_a_reason_are_requeued_and_the_others_stay(
     for url in (nobody, broken):
         wait_for(service, url, "dead")
         expect(shown.page.locator(f'#dead tr[data-url="{url}"]')).to_be_visible()
+    shown["dead-class"].select_option("corrupted")
+    expect(shown["dead"]).to_contain_text("No matching dead letters.")
+    shown["dead-class"].select_option("failed")
+    expect(shown.page.locator(f'#dead tr[data-url="{nobody}"]')).to_be_visible()
     shown["dead-reason"].select_option("server_error")
     expect(shown.page.locator(f'#dead tr[data-url="{nobody}"]')).to_have_count(0)
     shown.press("Requeue all")
-    expect(shown["sure-text"]).to_contain_text('with reason "server error"')
+    expect(shown["sure-text"]).to_contain_text('of class "failed" with reason "server error"')
     shown["sure-dialog"].get_by_role("button", name="Requeue all").click()
 
     wait_for(service, broken, "stored")

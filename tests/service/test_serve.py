@@ -122,7 +122,6 @@ def limits_change_and_are_lifted(service: Service, base: str) -> None:
         ({"depthLimit": -1, "urlLengthLimit": 100}, "depthLimit"),
         ({"depthLimit": "ten", "urlLengthLimit": 100}, "depthLimit"),
         ({"depthLimit": 1, "urlLengthLimit": 0}, "urlLengthLimit"),
-        ({"depthLimit": 1}, "urlLengthLimit"),
         ({"depthLimit": 1, "urlLengthLimit": 100, "extra": 1}, "extra"),
         ({"depthLimit": 1, "urlLengthLimit": 100, "excludedDomains": ["no domain/"]}, "excludedDomains"),
     ):

@@ -26,7 +26,7 @@ def test_a_served_crawl_visits_again_rests_when_paused_and_takes_seeds(tmp_path:
         home, late = pages.server.base + "/", pages.server.base + "/late"
         assert service.post("/seed/urls", {"urls": [home]}).json["accepted"] == 1
         wait_until(lambda: pages.visits("/") >= 3, "a third visit")
-        assert service.get(f"/explain?url={quote(home, safe='')}").json["recrawl"]["policy"] == "optimal"
+        assert service.get(f"/explain?url={quote(home, safe='')}").json["recrawl"]["policy"] == "adaptive"
 
         assert service.post("/crawl", {"action": "pause"}).status == 200
         wait_until(lambda: service.get("/status").json["in_flight"] == 0, "the last visit to end")

@@ -3,11 +3,12 @@
 import json
 import os
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.integration.crawl_process import gossamer, wait_until
+from tests.integration.crawl_process import Constants, gossamer, wait_until
 from tests.integration.small_server import Answer, SmallServer, links, page
 from tests.service.service_process import Service
 
@@ -103,19 +104,80 @@ def test_queued_urls_that_a_limit_excludes_come_back_when_it_is_lifted_also_afte
             service.post("/crawl", {"action": "pause"})
             assert service.post("/seed/urls", {"urls": urls}).json["accepted"] == 3
             tight = {"excludedDomains": ["127.0.0.1"], "depthLimit": 20, "urlLengthLimit": 60}
-            assert service.post("/url/limit", tight).status == 200
+            answer = service.post("/url/limit", tight).json
+            assert answer == {**tight, "excluded": 3, "returned": 0, "unchecked": 0}
+            assert set(service.pages("&state=excluded")) == set(urls)  # though nothing is visited
+            status = service.get("/status").json
+            assert (status["queued"], status["excluded"]) == (0, {"excluded_domain": 2, "url_too_long": 1})
+            assert service.get("/hosts/127.0.0.1").json["queued"] == 0
             service.post("/crawl", {"action": "resume"})
-            for url in urls:
-                service.wait_for(url, "excluded")
             service.kill()
 
         with Service(directory) as service:
-            assert service.get("/url/limit").json == {**tight, "returned": 0}
+            assert service.get("/url/limit").json == {**tight, "excluded": 0, "returned": 0, "unchecked": 0}
             assert {each["reason"] for each in service.pages().values()} == {"excluded_domain", "url_too_long"}
-            some = service.post("/url/limit", {**tight, "excludedDomains": []}).json
-            assert some["returned"] == 2
+            some = service.post("/url/limit", {"excludedDomains": []}).json
+            assert some == {**tight, "excludedDomains": [], "excluded": 0, "returned": 2, "unchecked": 0}
             service.wait_for(urls[2], "stored")
             assert service.pages()[urls[1]]["state"] == "excluded"
             assert service.post("/url/limit", LIMITS).json["returned"] == 1
             service.wait_for(urls[1], "stored")
             assert {each["state"] for each in service.pages().values()} == {"stored"}
+
+
+def test_limits_that_change_all_the_time_lose_no_url_and_leave_the_counts_right(tmp_path: Path) -> None:
+    """URLs are in memory, in flight, being loaded and in the table only when they are excluded and requeued."""
+    names = [f"/{n:03}{'-long' * (n % 3)}" for n in range(100)]
+    # Every page has its own text: the links of duplicates are not followed.
+    texts = [{name: page(f"this is page {name} of site {n}") for name in names} for n in range(3)]
+    total = 3 * (1 + len(names))
+    slices = Constants({"gossamer.service.control.MOST": 7, "gossamer.service.control.ENFORCEMENT_PATIENCE": 0.0})
+    tight: list[dict[str, object]] = [{"urlLengthLimit": 30}, {"depthLimit": 0}, {"excludedDomains": ["127.0.0.2"]}]
+    with ExitStack() as stack:
+        sites = [
+            stack.enter_context(SmallServer({"/": links(*names, f"/#{n}"), **each}, f"127.0.0.{n + 1}"))
+            for n, each in enumerate(texts)
+        ]
+        service = stack.enter_context(Service(tmp_path / "crawl", "--scope", "any", slices))
+
+        def all_is_checked() -> bool:
+            return bool(service.get("/url/limit").json["unchecked"] == 0)
+
+        service.post("/seed/urls", {"urls": [each.base + "/" for each in sites]})
+        wait_until(lambda: service.get("/status").json["discovered"] == total, "all links to be known")
+        left = service.get("/status").json["queued"]
+        excluded = 0
+        for turn in range(9):
+            assert service.post("/url/limit", tight[turn % 3]).status == 200
+            if turn % 2 == 0:
+                wait_until(all_is_checked, "the limits to be applied")
+                excluded += service.get("/url/limit").json["excluded"]
+            lifted = {"urlLengthLimit": 2000, "depthLimit": 20, "excludedDomains": []}
+            assert service.post("/url/limit", lifted).status == 200
+        wait_until(all_is_checked, "the limits to be lifted")
+        wait_until(lambda: service.get("/crawl").json["state"] == "idle", "every page to be fetched")
+        status, pages = service.get("/status").json, service.pages()
+        hosts = service.get("/hosts").json["hosts"]
+        asked = [path for each in sites for path in each.paths()]
+
+    assert left == 0 or excluded > 0
+    assert len(pages) == status["discovered"] == total
+    assert {each["state"] for each in pages.values()} <= {"stored", "duplicate"}
+    assert status["queued"] == 0 and sum(status["excluded"].values()) == 0
+    assert status["pages"] == sum(each["state"] == "stored" for each in pages.values())
+    assert [(host["queued"], host["known"], sum(host["excluded"].values())) for host in hosts] == [(0, 101, 0)] * 3
+    assert len(asked) == total + 3  # with robots.txt, and nothing twice
+
+
+def test_one_limit_is_enough_and_none_is_too_few(tmp_path: Path) -> None:
+    with Service(tmp_path / "crawl") as service:
+        service.post("/url/limit", {"excludedDomains": ["a.test"], "depthLimit": 5, "urlLengthLimit": 100})
+        answers = [service.post("/url/limit", one).json for one in ({"depthLimit": 7}, {"urlLengthLimit": 200})]
+        last = service.post("/url/limit", {"excludedDomains": []}).json
+        nothing = service.post("/url/limit", {})
+
+    assert [answers[0][key] for key in ("excludedDomains", "depthLimit", "urlLengthLimit")] == [["a.test"], 7, 100]
+    assert [answers[1][key] for key in ("excludedDomains", "depthLimit", "urlLengthLimit")] == [["a.test"], 7, 200]
+    assert [last[key] for key in ("excludedDomains", "depthLimit", "urlLengthLimit")] == [[], 7, 200]
+    assert nothing.status == 422
+    assert nothing.json["error"] == "body: at least one of excludedDomains, depthLimit, urlLengthLimit is required"

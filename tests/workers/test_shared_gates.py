@@ -1,4 +1,5 @@
-"""The table of addresses that workers share."""
+"""The table of addresses that workers share: its leases and its size. `tests/contracts/test_gates_contract.py` has the
+rest."""
 
 import os
 from collections.abc import Iterator
@@ -22,42 +23,6 @@ def table() -> Iterator[int]:
     os.close(made)
 
 
-def test_one_worker_at_a_time_has_an_address(table: int) -> None:
-    one, two = SharedGates(table, 1), SharedGates(table, 2)
-
-    assert one.acquire("192.0.2.1", NOW) is None
-    assert two.acquire("192.0.2.1", NOW) == NOW + ASK_AGAIN
-    assert two.acquire("192.0.2.2", NOW) is None
-
-
-def test_an_address_rests_for_everybody(table: int) -> None:
-    one, two = SharedGates(table, 1), SharedGates(table, 2)
-    one.acquire("192.0.2.1", NOW)
-    one.release("192.0.2.1", later(5))
-
-    assert one.acquire("192.0.2.1", later(1)) == later(5)
-    assert two.acquire("192.0.2.1", later(1)) == later(5)
-    assert two.acquire("192.0.2.1", later(5)) is None
-
-
-def test_what_is_known_of_rests_from_before_is_known_to_all(table: int) -> None:
-    one, two = SharedGates(table, 1), SharedGates(table, 2)
-    one.close_until("192.0.2.1", later(9), NOW)
-    one.close_until("192.0.2.1", later(3), NOW)
-
-    assert two.acquire("192.0.2.1", later(4)) == later(9)
-
-
-def test_a_rest_set_while_another_worker_holds_the_address_keeps_its_lease(table: int) -> None:
-    one, two = SharedGates(table, 1), SharedGates(table, 2)
-    one.acquire("192.0.2.1", NOW)
-    two.close_until("192.0.2.1", later(2), NOW)
-
-    assert two.acquire("192.0.2.1", later(3)) == later(3) + ASK_AGAIN
-    one.release("192.0.2.1", later(1))
-    assert two.acquire("192.0.2.1", later(3)) is None
-
-
 def test_what_a_dead_worker_held_is_free_and_rests(table: int) -> None:
     one, two, supervisor = SharedGates(table, 1), SharedGates(table, 2), SharedGates(table, 0)
     one.acquire("192.0.2.1", NOW)
@@ -76,16 +41,6 @@ def test_an_address_that_is_never_released_is_free_after_its_lease(table: int) -
 
     assert two.acquire("192.0.2.1", later(LEASE - 1)) is not None
     assert two.acquire("192.0.2.1", later(LEASE)) is None
-
-
-def test_to_leave_what_one_does_not_have_changes_nothing(table: int) -> None:
-    one, two = SharedGates(table, 1), SharedGates(table, 2)
-    one.acquire("192.0.2.1", NOW)
-    two.release("192.0.2.1", later(50))
-
-    assert two.acquire("192.0.2.1", later(1)) == later(1) + ASK_AGAIN
-    one.release("192.0.2.1", NOW)
-    assert two.acquire("192.0.2.1", later(1)) is None
 
 
 def test_with_more_addresses_than_slots_some_have_to_wait(table: int) -> None:

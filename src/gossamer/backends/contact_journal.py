@@ -16,6 +16,8 @@ import errno
 import mmap
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.errors import DiskFull, StoreFailed
@@ -34,10 +36,8 @@ class _MappedFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
+        with _our_errors(path):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise _failure(error, path) from error
         self._size = 0
         try:
             self._allocate(_FIRST_BYTES)
@@ -49,17 +49,16 @@ class _MappedFile:
 
     def _allocate(self, size: int) -> None:
         """Allocated, not only made longer: a full disk must show here, as an error, and not as a fault in a store."""
-        try:
+        with _our_errors(self._path):
             os.posix_fallocate(self._fd, 0, size)
-        except OSError as error:
-            raise _failure(error, self._path) from error
         self._size = size
 
     def add(self, kind: int, number: int, time: float, seconds: float, address: bytes) -> None:
         at = self._end
         if at + _RECORD.size > self._size:
             self._allocate(2 * self._size)
-            self._map.resize(self._size)
+            with _our_errors(self._path):
+                self._map.resize(self._size)
         _RECORD.pack_into(self._map, at, number, time, seconds, address)
         self._map[at] = kind
         self._end = at + _RECORD.size
@@ -77,7 +76,8 @@ class _MappedFile:
 
     def close(self) -> None:
         self._map.close()
-        os.close(self._fd)
+        with _our_errors(self._path):
+            os.close(self._fd)
 
 
 class ContactLog:
@@ -140,14 +140,14 @@ class ContactLog:
 
     def clear(self) -> None:
         for path in self._paths:
-            path.unlink(missing_ok=True)
+            with _our_errors(path):
+                path.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> list[tuple[int, int, float, float, bytes]]:
     """The complete records of a file. The first is the number of its turn, so that lists sort by age."""
-    if not path.exists():
-        return []
-    data = path.read_bytes()
+    with _our_errors(path):
+        data = path.read_bytes() if path.exists() else b""
     usable = len(data) - len(data) % _RECORD.size
     records = []
     for record in _KIND_AND_ALL.iter_unpack(data[:usable]):
@@ -160,3 +160,12 @@ def _read(path: Path) -> list[tuple[int, int, float, float, bytes]]:
 def _failure(error: OSError, path: Path) -> StoreFailed:
     kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else StoreFailed
     return kind(f"{path}: {error.strerror or error}")
+
+
+@contextmanager
+def _our_errors(path: Path) -> Iterator[None]:
+    """Errors of the file system as StoreFailed (DiskFull)."""
+    try:
+        yield
+    except OSError as error:
+        raise _failure(error, path) from error

@@ -19,4 +19,5 @@ COMMANDS: dict[str, str] = {
     "verify": "check the archive against the database, and repair it",
     "simulate": "compare orderings or recrawl policies without fetching",
     "dead": "list, requeue or drop URLs that failed too often",
+    "completion": "print a completion script for a shell",
 }

@@ -29,7 +29,8 @@ press Ctrl-C (once: finish what is in flight; twice: stop at once). Nothing is
 lost either way: the same command again goes on where this one stopped.
 
 Every option is also a key of gossamer.toml; the command line wins. On SIGHUP a
-running crawl takes scope, exclusions and limits from the file again."""
+running crawl takes scope, exclusions, limits and priority rules from the file
+again."""
 
 EXAMPLE = """\
   gossamer crawl https://example.org/ --max-pages 1000 --user-agent 'mybot/1.0 (+https://example.org/)'

@@ -10,11 +10,12 @@ from gossamer.cli.open_crawl import add_location_options, location_of, scores_in
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import HeldPart, hold_crawl, open_crawl
+from gossamer.model.outcome import FailureClass
 from gossamer.observe import formatter
 from gossamer.reports.all_workers import list_dead
 from gossamer.reports.records import DeadFilter, Json, dead_object
 
-USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON]"
+USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON] [...]"
 DESCRIPTION = """\
 Manage the dead letters: URLs that failed too often. `list` shows them, also
 while the crawl is running; `requeue` queues them again for the next run,
@@ -22,6 +23,7 @@ while the crawl is running; `requeue` queues them again for the next run,
 EXAMPLE = """\
   gossamer dead
   gossamer dead requeue --host example.org
+  gossamer dead requeue --class corrupted
   gossamer dead drop --reason dns_nxdomain"""
 
 
@@ -31,6 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", metavar="HOST", help="only URLs of this host")
     parser.add_argument("--reason", metavar="REASON", help="only URLs that failed for this reason")
     parser.add_argument(
+        "--class",
+        dest="failure_class",
+        choices=[member.value for member in FailureClass],
+        help="corrupted: only URLs with broken bodies; failed: only others",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="list: print one JSON object per line; otherwise one object"
     )
 
@@ -38,7 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     location = location_of(arguments)
     directory = location.directory
-    wanted = DeadFilter(host=given.text(arguments, "host"), reason=given.text(arguments, "reason"))
+    kind = given.text(arguments, "failure_class")
+    wanted = DeadFilter(
+        host=given.text(arguments, "host"),
+        reason=given.text(arguments, "reason"),
+        failure_class=None if kind is None else FailureClass(kind),
+    )
     as_json = given.flag(arguments, "json")
     action = given.text(arguments, "action")
     if action == "list":
@@ -76,10 +89,9 @@ def _list(letters: Iterable[Json], as_json: bool) -> int:
 
 
 def dead_line(letter: Json) -> str:
-    """Time of the last failure, reason, number of tries, URL, and details of the reason."""
+    """Time of the last failure, class, reason, number of tries, URL, and details of the reason."""
     at, reason = str(letter["failed_at"] or "-"), formatter.printable(str(letter["reason"] or "-"))
     detail = formatter.printable(str(letter["detail"]), 120) if letter["detail"] else ""
     url = formatter.printable(str(letter["url"]))
-    return f"{at:<24}  {reason:<20}  {letter['tries']:>2} {'try  ' if letter['tries'] == 1 else 'tries'}  {url}" + (
-        f"  ({detail})" if detail else ""
-    )
+    tries = f"{letter['tries']:>2} {'try  ' if letter['tries'] == 1 else 'tries'}"
+    return f"{at:<24}  {letter['class']:<9}  {reason:<20}  {tries}  {url}" + (f"  ({detail})" if detail else "")

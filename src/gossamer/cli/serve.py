@@ -1,6 +1,7 @@
 """`gossamer serve`: the crawl as a service."""
 
 import argparse
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
 from gossamer.crawl.run.opener import store_kind
-from gossamer.errors import NotThisCrawl, UsageError
+from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from gossamer.observe.formatter import json_line, printable
 from gossamer.seed.lists import Seed, read_arguments
 
@@ -41,6 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if importlib.util.find_spec("fastapi") is None:
+        raise MissingExtra("gossamer serve", "fastapi", "serve")
     file = given.path(arguments, "config")
     unless_said = {**remembered_by_crawl(arguments, file), "recrawl": {"keep_fresh": True}}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gossamer.lab.simulate.replay import Curve, Plan
 
 
-USAGE = "GRAPH | --crawl DIR | --store URL | --web simweb | --recrawl [...]"
+USAGE = "GRAPH | --crawl DIR | --web simweb | --recrawl [...]"
 DESCRIPTION = """\
 Replay a link graph under the orderings, without fetching anything, and show
 which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages
@@ -31,8 +31,8 @@ dfs novelty balance importance, those of plugins, push (importance with all link
 backlink random omniscient (of the known pages the truly best) and all-sorted
 (all pages by PageRank, which no crawl can do). With --recrawl: months of
 visits to pages that change, and how fresh each recrawl policy keeps the copies.
-Policies: optimal fixed nutch-adaptive stormcrawler-adaptive, those of plugins,
-and known-rates, which no crawl can do."""
+Policies: adaptive optimal fixed nutch-adaptive stormcrawler-adaptive, those of
+plugins, and known-rates, which no crawl can do."""
 EXAMPLE = """\
   gossamer simulate --web simweb --pages 20000 --plot orders.svg
   gossamer simulate --crawl crawl --order importance --plot orders.svg

@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from gossamer.cli import argparse_types as given
-from gossamer.errors import UsageError
+from gossamer.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
     from gossamer.lab.simulate.recrawl_compare import Comparison, Maker
@@ -41,11 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def check_installed() -> None:
-    """Raises UsageError where the lab's packages are not installed."""
+    """Raises MissingExtra where the lab's packages are not installed."""
     try:
         import numpy  # noqa: F401
     except ImportError as error:
-        raise UsageError("--recrawl needs NumPy: pip install 'gossamer[lab]'") from error
+        raise MissingExtra("gossamer simulate --recrawl", "numpy", "lab") from error
 
 
 def run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> "Comparison":

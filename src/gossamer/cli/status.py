@@ -186,7 +186,7 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
         (
             "missing",
             known(waits.missing),
-            first("retried by a start, or with --keep-fresh, after", waits.next_missing),
+            first("retried by a run after", waits.next_missing),
         ),
     )
 

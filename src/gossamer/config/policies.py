@@ -12,7 +12,7 @@ from typing import Final
 
 from gossamer.clock import Clock, clock_of
 from gossamer.config.load import Config
-from gossamer.config.sections import HostSection, RecrawlRuleSection, RecrawlSection
+from gossamer.config.sections import HostSection, PriorityRuleSection, RecrawlRuleSection, RecrawlSection
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import parse_networks
 from gossamer.filter.canonical import Canonicaliser
@@ -25,13 +25,14 @@ from gossamer.filter.trap_budget import GRACE, HOSTS_PER_DOMAIN, TrapPolicy
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.best_first import BestFirst
+from gossamer.frontier.orderings.class_rules import PriorityClass, PriorityRule, PriorityRules
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.score import OCTAVE
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.model.units import DAY, HostKey, Seconds
 from gossamer.recrawl.estimate import USUAL
-from gossamer.recrawl.policies import RECRAWL_POLICIES
+from gossamer.recrawl.policies import RECRAWL_POLICIES, Adaptive, Optimal
 from gossamer.recrawl.policy import RecrawlPolicy
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRule, RecrawlRules
 from gossamer.recrawl.visit_value import value
@@ -139,7 +140,13 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
 
     Raises ConfigError if there is none of that name, UsageError if the plugin is broken.
     """
-    name = config.order if name is None else name
+    ordering = _ordering_named(config, config.order if name is None else name)
+    if rules := priority_rules_for(config):
+        ordering.use_rules(rules)
+    return ordering
+
+
+def _ordering_named(config: Config, name: str) -> Ordering:
     if name == Mercator.name:
         return Mercator(config.priority.weights.by_signal, config.priority.trusted, config.priority.bounds)
     if name == BestFirst.name:
@@ -154,16 +161,35 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
     return makers[name]()
 
 
+def priority_rules_for(config: Config) -> PriorityRules:
+    """The rules that override scores. Raises ConfigError for an invalid pattern."""
+    return PriorityRules([_priority_rule(number, rule) for number, rule in enumerate(config.priority.rules, 1)])
+
+
+def _priority_rule(number: int, rule: PriorityRuleSection) -> PriorityRule:
+    given = [f"{key} {value}" for key, value in (("host", rule.host), ("pattern", rule.pattern)) if value is not None]
+    matches = None if rule.pattern is None else UrlPattern(rule.pattern).matches
+    name = f"rule {number} ({', '.join(given)}): {rule.class_}"
+    return PriorityRule(name, PriorityClass(rule.class_), rule.host, matches)
+
+
+def recrawl_policy_name(recrawl: RecrawlSection) -> str:
+    """The name of the policy that decides when pages are visited again: `auto` depends on the budget."""
+    if recrawl.policy != "auto":
+        return recrawl.policy
+    return Adaptive.name if recrawl.budget is None else Optimal.name
+
+
 def recrawl_policy_for(config: Config) -> RecrawlPolicy:
     """The policy that decides when pages are visited again. Raises ConfigError if there is none of that name."""
-    name = config.recrawl.policy
+    name = recrawl_policy_name(config.recrawl)
     if name in RECRAWL_POLICIES:  # plugins cannot take these names, so there is no need to load any
         return RECRAWL_POLICIES[name]()
     from gossamer.config.plugins import recrawl_policies
 
     makers = recrawl_policies()
     if name not in makers:
-        raise ConfigError("recrawl.policy", f"no such policy: {name!r} (there are {', '.join(makers)})")
+        raise ConfigError("recrawl.policy", f"no such policy: {name!r} (there are auto, {', '.join(makers)})")
     return makers[name]()
 
 

@@ -87,6 +87,30 @@ class WeightsSection(Section, frozen=True, kw_only=True):
 _TRUSTED = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|[a-z0-9_-]+\.\*", re.IGNORECASE)
 
 
+class PriorityRuleSection(Section, frozen=True, kw_only=True):
+    """A fixed class for some URLs, under every ordering, whatever their score. A rule applies if all of `host` and
+    `pattern` that are given match; the first rule that applies is used. On SIGHUP the rules are read again and applied
+    to queued URLs too."""
+
+    host: Annotated[str | None, about("a host, or `*.example.org` for a domain and its subdomains")] = None
+    pattern: Annotated[str | None, about("a pattern of the URL; `*` is any text")] = None
+    class_: Annotated[
+        str,
+        about("`high`, `medium` or `low`. By score: ahead of all other URLs, in order of score, or behind all others"),
+    ] = msgspec.field(name="class", default="")
+
+    def __post_init__(self) -> None:
+        if self.class_ not in ("high", "medium", "low"):
+            raise ValueError(f"class must be 'high', 'medium' or 'low', not {self.class_!r}")
+        if self.host is None and self.pattern is None:
+            raise ValueError("host must be given, or pattern")
+        if self.host is not None and not _RULE_HOST.fullmatch(self.host):
+            raise ValueError(f"host must be a name like 'example.org' or '*.example.org', not {self.host!r}")
+
+
+_RULE_HOST = re.compile(r"(\*\.)?[a-z0-9_.-]+|\[[0-9a-f:.]+\]")
+
+
 class PrioritySection(Section, frozen=True, kw_only=True):
     """How the orderings `mercator` and `best-first` score URLs, and how `mercator` assigns them to classes."""
 
@@ -98,6 +122,7 @@ class PrioritySection(Section, frozen=True, kw_only=True):
         tuple[float, ...], about("lowest score of each class except the last, highest first; at least two")
     ] = DEFAULT_BOUNDS
     weights: WeightsSection = WeightsSection()
+    rules: Annotated[tuple[PriorityRuleSection, ...], about("see below")] = ()
 
     def __post_init__(self) -> None:
         for pattern in self.trusted:
@@ -173,9 +198,13 @@ class RecrawlRuleSection(Section, frozen=True, kw_only=True):
 class RecrawlSection(Section, frozen=True, kw_only=True):
     """When pages are visited again. Times are in seconds."""
 
-    policy: Annotated[str, about("`optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's")] = (
-        "optimal"
-    )
+    policy: Annotated[
+        str,
+        about(
+            "`adaptive`, `optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's; "
+            "`auto` is `optimal` with a budget and `adaptive` without"
+        ),
+    ] = "auto"
     keep_fresh: Annotated[
         bool, about("keep running and visit pages again when they are due. Default for `serve`: true")
     ] = False

@@ -10,6 +10,7 @@ from gossamer.clock import Clock, FastClock
 from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.limit_enforcement import LimitEnforcement
 from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.recovery import WarmUp
@@ -81,6 +82,7 @@ class EngineStages:
     documents: DocumentQueue
     requeue: Requeue
     events: OutcomeEvents
+    limit_enforcement: LimitEnforcement
 
 
 class Engine(CrawlObserver):
@@ -113,6 +115,7 @@ class Engine(CrawlObserver):
         self.documents = stages.documents
         self.requeue = stages.requeue
         self.events = stages.events
+        self.limit_enforcement = self._limit_enforcement = stages.limit_enforcement
         self._queries = queries
         self._bodies = bodies
         self._warm_up = warm_up
@@ -130,6 +133,7 @@ class Engine(CrawlObserver):
         self.keep_open = False  # with nothing left to do, wait for more
         self.paused = False  # start no visit
         self._load_detector = LoadDetector()
+        observers.subscribe(stages.limit_enforcement)
         observers.subscribe(self)
 
     # --- starting visits -------------------------------------------------------------------------
@@ -318,6 +322,7 @@ class Engine(CrawlObserver):
             if host.record is not None:
                 self.observers.host_loaded(host.record, host.robots)
             self._frontier.add_host(host.host_id, host.record, host.classes, loaded.number, now)
+            self._limit_enforcement.on_host_added(host.host_id)
         self._frontier.end_load()
 
     def before_commit(self, batch: Batch, now: Instant) -> None:

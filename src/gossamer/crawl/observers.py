@@ -1,8 +1,8 @@
 """The observer protocol of a crawl: which objects are notified of hosts, visits and commits, and in which order.
 
 A host is loaded, its visits start and are settled, their batch is handed over and committed, and at last the host is
-retired. The engine, `visit.settle`, the store's writer and the politeness audit publish events through `Observers`;
-nothing else is wired by hand.
+retired. The engine, `visit.settle`, the store's writer, the resolver and the politeness audit publish events through
+`Observers`; nothing else is wired by hand.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,6 +48,9 @@ class CrawlObserver:
 
     def store_slow(self, slow: bool) -> None:
         """The commit under way takes very long, or has ended after that."""
+
+    def dns_failing(self, failing: bool) -> None:
+        """No name server answers any more, or one does again."""
 
     def load_changed(self, load: Load, reason: str) -> None:
         """The selector has another load; the reason is in words."""
@@ -120,6 +123,10 @@ class Observers:
     def store_slow(self, slow: bool) -> None:
         for observer in self._all:
             observer.store_slow(slow)
+
+    def dns_failing(self, failing: bool) -> None:
+        for observer in self._all:
+            observer.dns_failing(failing)
 
     def load_changed(self, load: Load, reason: str) -> None:
         for observer in self._all:

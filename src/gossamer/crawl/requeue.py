@@ -1,7 +1,8 @@
 """Requeues visited URLs that are due: in bounded batches, within the budget, and without starving new URLs.
 
-A crawl that runs once requeues what was due when it started, and ends. A crawl with `keep_fresh` continues as long as
-any URL has a date. Requeued URLs are served by the frontier like all others.
+A crawl that runs once requeues what was due when it started, and ends; missing URLs that come due before the end are
+requeued too. A crawl with `keep_fresh` continues as long as any URL has a date. Requeued URLs are served by the
+frontier like all others.
 
 No host blocks the others, whatever the policy: the backlog of each host is bounded (`recrawl.host_backlog`). URLs that
 do not fit are postponed; a crawl that runs once skips them until all others were checked, and then allows longer
@@ -34,7 +35,8 @@ LOW_MARK: Final = 256
 STALLED_AFTER: Final = 10.0
 """... or when fewer than LOW_MARK / 4 were visited in this many seconds."""
 
-_QUEUED, _STORED = UrlState.QUEUED, UrlState.STORED  # looking up a member costs as much as a call
+# Looking up a member costs as much as a call.
+_QUEUED, _STORED, _MISSING = UrlState.QUEUED, UrlState.STORED, UrlState.MISSING
 _RETRY_SECONDS = 1.0  # seconds until the next check where something else must happen first
 _FIRST = DueCursor(-math.inf, 0, 0)
 _BACKLOG_GROWTH = 4  # factor by which backlogs may be longer in the next round
@@ -83,7 +85,9 @@ class Requeue(CrawlObserver):
         self._max_backlog = MAX_BACKLOG  # ... with backlogs of this length ...
         self._skipped = 0  # ... and how many URLs did not fit
         self._done = False
+        self._next_missing = 0.0  # ... and when the next missing URL is due; 0: unknown
         self._next_due = 0.0  # the first date; 0: unknown
+        self._earliest_settled = math.inf  # the first date of what was settled since the last order
         self.next_check_at = 0.0
 
     def _apply(self, settings: RecrawlSection) -> None:
@@ -96,12 +100,18 @@ class Requeue(CrawlObserver):
         """Use other settings from now on."""
         self._budget.reconfigure(settings, now)
         self._apply(settings)
-        self._next_due = self.next_check_at = self._next_early_check = 0.0
+        self._next_due = self._next_missing = self.next_check_at = self._next_early_check = 0.0
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more will be requeued by this process."""
-        return self._done if not self._keep_fresh else self._next_due == math.inf and not self._order_pending
+        if self._keep_fresh:
+            return self._next_due == math.inf and not self._order_pending
+        return self._done and not self._order_pending and (self._next_missing > 0 or not self._missing)
+
+    @property
+    def _missing(self) -> int:
+        return self._counters.total["state:missing"]
 
     @property
     def next_date(self) -> float:
@@ -116,10 +126,31 @@ class Requeue(CrawlObserver):
     def schedule(self, now: Instant) -> None:
         """Requeue what is due, as much as the limits allow."""
         self.next_check_at = math.inf
-        if self._order_pending or self.is_over:
-            return  # the commit of the last order comes first
+        if self._order_pending:
+            return  # its commit comes first
+        if self._done and not self._keep_fresh:
+            self._queue_missing(now)
+            return
+        if self.is_over:
+            return
         self._queue(now)
         self._replan(now)
+
+    def _queue_missing(self, now: Instant) -> None:
+        """A crawl that runs once has requeued everything else."""
+        if not self._missing:
+            self._next_missing = math.inf
+        elif self._next_missing > now:
+            self.next_check_at = self._next_missing
+        else:
+            self._give(RequeueOrder(now, MAX_REQUEUED, only_missing=True), now)
+
+    def _give(self, order: RequeueOrder, now: Instant) -> None:
+        self._order_pending = True
+        self._last_order = (order.due_by, now)
+        self._earliest_settled = math.inf
+        self._store.batch.requeue = order
+        self._store.nudge()
 
     def _queue(self, now: Instant) -> None:
         most, early = MAX_REQUEUED, False
@@ -152,18 +183,15 @@ class Requeue(CrawlObserver):
             self.next_check_at = now + _RETRY_SECONDS
             return
         most = int(min(most, self._credit))
-        self._order_pending = True
         self._visited, self._progress_at = 0, now
         by = now if self._keep_fresh else self._due_by
-        self._last_order = (by, now)
         early_by = self._min_gap if early else None
         # The number is decided here; requeued URLs must not wait behind all new ones as well.
         lines = self.planner.backlogs
         order = RequeueOrder(by, most, self._keep_fresh, with_new, early_by, lines.prices, MAX_BACKLOG, lines.waiting)
         if not self._keep_fresh:
             order = order._replace(priced_hosts=(), max_backlog=self._max_backlog, after=self._cursor)
-        self._store.batch.requeue = order
-        self._store.nudge()
+        self._give(order, now)
 
     def _replan(self, now: Instant) -> None:
         """Replan all URLs after the price of a visit has fallen far: their dates would be much too late. A thousand
@@ -231,15 +259,19 @@ class Requeue(CrawlObserver):
         self._waiting += queued
         self._credit -= queued
         self._budget.spend(queued)
-        self._next_due = committed.next_due
+        next_due = min(committed.next_due, self._earliest_settled)
+        lines = self.planner.backlogs
+        lines.on_requeued(committed.requeued_by_host)
+        if self._done and not self._keep_fresh:
+            self._next_missing, self.next_check_at = next_due, 0.0
+            return
+        self._next_due = next_due
         if self._replan_pending:
             self._replan_pending, self._replan_cursor, self._replan_at = (
                 False,
                 committed.replanned_to,
                 self._last_order[1] + _RETRY_SECONDS,
             )
-        lines = self.planner.backlogs
-        lines.on_requeued(committed.requeued_by_host)
         by, at = self._last_order
         lines.on_scanned(self._checked_up_to(committed, by), at)
         self.planner.on_postponed(committed.postponed)
@@ -276,9 +308,8 @@ class Requeue(CrawlObserver):
         before, date = visit.task.previous, settlement.available_at
         if settlement.state is _QUEUED:
             return
-        if date is not None and date < self._next_due:
-            self._next_due = date
-            self.next_check_at = 0.0
+        if date is not None:
+            self._on_date(date, settlement.state)
         if before is None or before.state is _QUEUED:
             self._uncredited += 1
             self.rates.discoveries += 1
@@ -293,6 +324,18 @@ class Requeue(CrawlObserver):
                 self._counters.count(self._store.batch, REFRESHING, -1)
             if self._waiting - lines.blocked < LOW_MARK:
                 self.next_check_at = min(self.next_check_at, self._next_due)
+
+    def _on_date(self, date: Instant, state: UrlState) -> None:
+        """A URL has a date, in the next commit."""
+        if not self._keep_fresh and state is _MISSING:
+            if date < self._next_missing:
+                self._next_missing = date
+                self.next_check_at = min(self.next_check_at, date)
+        elif date < self._next_due:
+            self._next_due = date
+            self.next_check_at = 0.0
+        if self._keep_fresh or state is _MISSING:
+            self._earliest_settled = min(self._earliest_settled, date)
 
     def on_queue_empty(self) -> bool:
         """No URL is queued. Returns whether the crawl is over; if not, the next due URLs are requeued."""

@@ -30,7 +30,12 @@ _STORED, _NEW = UrlState.STORED, PageValue.NEW
 _SAVE_EVERY = 16  # pages of a host, or hosts of a domain; a crash loses no more
 _LOOK_EVERY = 16  # one of this many pages has its links examined; the first of a shape more often
 _LINKS_LOOKED_AT = 24  # links examined, spread over the page
+_LINKS_LOOKED_AT_FIRST = 8  # on small hosts
+_FIRST_OF_HOST = 4  # pages of a small host that are examined
+_MIN_LOOKS = 3
+_MIN_OF_HOST = 10
 _FIRST_LOOKS = 10
+_MIXER = 0x9E3779B1
 _MANY_HOSTS = 64  # of a domain, from which on links between its hosts are examined
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _SAME_DISTANCE = 1  # up to which a near-duplicate counts as the same text
@@ -135,21 +140,59 @@ class TrapAccounts:
     def on_links(self, visit: Visit, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: Sequence[int]) -> None:
         """All links of a page; `fresh` has the indexes of those that are new. Only some pages are examined."""
         budget = self._hosts.get(visit.host_id)
-        number = visit.task.url_id
-        if budget is not None and budget.pages >= self._policy.patience:
-            shape = _shape(visit.task.url)
-            coarse = budget.coarse.get(shape.coarse)
-            often = coarse is not None and coarse.pages_examined < _FIRST_LOOKS
-            if number % (2 if often else _LOOK_EVERY) == 0:
-                same_host = _same_host(visit.host, urls, hosts, frozenset(fresh))
-                if budget.count_links(shape, same_host, self._policy):
-                    self._changed[visit.host_id] = budget
+        # Mixed, because the shapes of a trap may take turns: the ids of one of them may all be odd.
+        number = visit.task.url_id * _MIXER >> 16
+        shape = None if budget is None else self._shape_to_examine(visit, budget, number)
+        if budget is not None and shape is not None:
+            before = len(budget)
+            most = _LINKS_LOOKED_AT if budget.pages >= self._policy.patience else _LINKS_LOOKED_AT_FIRST
+            same_host = _same_host(visit.host, urls, hosts, frozenset(fresh), most)
+            if budget.count_links(shape, same_host, self._policy):
+                self._changed[visit.host_id] = budget
+            self._shapes += len(budget) - before
         domain = self._domains.get(visit.domain_id)
         if domain is not None and domain.hosts >= _MANY_HOSTS and domain.cut is None and number % 4 == 0:
             of_domain = self._domain_of(visit.host)
             others = [i for i, h in enumerate(hosts) if h != visit.host and self._domain_of(h) == of_domain]
             new = len(frozenset(fresh).intersection(others))
             domain.count_links(new, len(others) - new, self._policy)
+
+    def _shape_to_examine(self, visit: Visit, budget: HostBudget, number: int) -> Shape | None:
+        """The shape of a page whose links are to be examined; None if they are not.
+
+        The first pages of a shape are examined on a small host too: a trap may show a shape once, and again only after
+        thousands of pages of the next shape.
+        """
+        if budget.pages < self._policy.patience:
+            of_shape, of_host = (_MIN_LOOKS, _MIN_OF_HOST) if budget.pages > self._policy.grace else (1, _FIRST_OF_HOST)
+            if budget.links.pages >= of_host:
+                return None
+            shape = _shape(visit.task.url)
+            return shape if budget.pages_examined(shape) < of_shape else None
+        shape = _shape(visit.task.url)
+        often = budget.pages_examined(shape) < _FIRST_LOOKS
+        return shape if number % (2 if often else _LOOK_EVERY) == 0 else None
+
+    def on_redirect(self, visit: Visit, target: Url, host: HostKey, is_new: bool) -> None:
+        """A page redirects to another one, which is or is not new."""
+        if host == visit.host:
+            budget = self._hosts.get(visit.host_id)
+            here, there = _shape(visit.task.url), _shape(target)
+            if budget is None or here.fine == there.fine:  # counted as the same page when it is settled
+                return
+            before = len(budget)
+            if budget.count_redirect(here, there, is_new, self._policy):
+                self._changed[visit.host_id] = budget
+            self._shapes += len(budget) - before
+            return
+        domain = self._domains.get(visit.domain_id)
+        if (
+            domain is not None
+            and domain.hosts >= _MANY_HOSTS
+            and domain.cut is None
+            and self._domain_of(host) == self._domain_of(visit.host)
+        ):
+            domain.count_links(is_new, not is_new, self._policy)
 
     def on_refused_link(self, visit: Visit, host: HostKey, reason: str) -> None:
         """Count a link that was refused because of its form, if it leads to the same host."""
@@ -173,7 +216,7 @@ class TrapAccounts:
     def _retired(self, host_id: HostId) -> None:
         """Store the account of a host that gives up its back queue."""
         budget = self._hosts.get(host_id)
-        if budget is not None and (len(budget) or budget.refused):
+        if budget is not None and budget.is_worth_storing:
             self._changed[host_id] = budget
 
     def _make_room(self) -> None:
@@ -181,7 +224,7 @@ class TrapAccounts:
             host_id = next(iter(self._hosts))
             budget = self._hosts.pop(host_id)
             self._shapes -= len(budget)
-            if len(budget) or budget.refused:
+            if budget.is_worth_storing:
                 self._changed[host_id] = budget
         while len(self._domains) > self._max_shapes:
             number = next(iter(self._domains))
@@ -227,9 +270,9 @@ def _leads_away(shape: Shape, host: HostKey, read: ProcessedDocument) -> bool:
 
 
 def _same_host(
-    host: HostKey, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: frozenset[int]
+    host: HostKey, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: frozenset[int], most: int
 ) -> Iterator[tuple[Shape, bool]]:
-    for i in range(0, len(urls), 1 + len(urls) // _LINKS_LOOKED_AT):
+    for i in range(0, len(urls), 1 + len(urls) // most):
         if hosts[i] == host:
             yield _shape(urls[i]), i in fresh
 

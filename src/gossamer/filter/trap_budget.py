@@ -10,6 +10,7 @@ is never cut, however many pages it has, and one that brings nothing is *cut* af
 
 One sign counts against a shape whatever its content: self-generating pages. If the pages of a shape each link to
 several new pages of that shape, and hardly ever to a known one, they were generated: people link to pages that exist.
+The same holds for a set of shapes whose pages and redirects lead only to new ones of the set (`shape_links`).
 
 `DomainBudget` does the same for the hosts of a registrable domain.
 
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from gossamer.filter.shape_links import ShapeLinks
 from gossamer.filter.url_shape import Shape
 
 SAME, ALIKE, FACETS, ENDLESS, HOSTS = "trap:same", "trap:alike", "trap:facets", "trap:endless", "trap:hosts"
@@ -32,10 +34,12 @@ _EARNED = 3.0  # by a new page: one in four is enough
 _ALIKE_COSTS = 0.5
 _PROVEN_PAGES = 30
 _PROVEN_SHARE = 0.5
-_ROOM = 192  # fine shapes of a host that have a budget of their own
+_ROOM = 192  # fine shapes of a host that have a budget of their own, and coarse ones
+_REST = "/*"  # the budget of all other coarse shapes
 _FACETED = 16  # sets of parameters under one script
 _SELF_GENERATING_KNOWN = 0.01  # share of known pages among those of its shape that a page links to
-_SELF_GENERATING_NEW = 1.5  # new ones per page
+_SELF_GENERATING_NEW = 1.5  # new ones per page; fewer may be a long list, each page of which leads to the next
+_NEW_HOSTS_PER_PAGE = 0.9  # no list has a host for each of its pages
 _SELF_GENERATING_PAGES = 3  # times `patience`: pages fetched before a shape is cut as endless
 MIN_PAGES_EXAMINED = 10  # pages whose links were examined before they are a reason to cut
 _MIN_PAGES_CONSULTED = 3
@@ -67,9 +71,9 @@ class PageValue(Enum):
     SAME = "same"  # its bytes or its text were seen before; or it only links to others of its shape
 
 
-def is_self_generating(pages: int, new: int, known: int) -> bool:
+def is_self_generating(pages: int, new: int, known: int, per_page: float = _SELF_GENERATING_NEW) -> bool:
     """Whether these pages each link to several new pages of their kind, and hardly ever to known ones."""
-    return new >= _SELF_GENERATING_NEW * pages and known <= _SELF_GENERATING_KNOWN * (known + new)
+    return new >= per_page * pages and known <= _SELF_GENERATING_KNOWN * (known + new)
 
 
 class TemplateSketch(NamedTuple):
@@ -93,6 +97,7 @@ class ShapeBudget:
     links_known: int = 0
     variants: int = 0  # coarse shapes only: fine shapes below it
     cut: str | None = None
+    redirects: int = 0  # to other shapes
     recent: list[int] = field(default_factory=list)  # digests of its last pages; not stored
 
     def compare(self, sketch: TemplateSketch) -> PageValue:
@@ -156,6 +161,8 @@ class ShapeBudget:
             text += (
                 f"; {self.pages_examined} pages link to {self.links_new} new and {self.links_known} known of its shape"
             )
+        if self.redirects:
+            text += f"; {self.redirects} redirects to other shapes"
         return f"{text}; {self.variants} sets of parameters" if self.faceted else text
 
 
@@ -173,7 +180,8 @@ class Cut(NamedTuple):
 
 @dataclass(slots=True)
 class HostBudget:
-    """The budgets of a host's shapes. At most `_ROOM` fine ones; further shapes are counted by their coarse one.
+    """The budgets of a host's shapes. There are at most `_ROOM` fine ones; further shapes are counted by their coarse
+    one. There are as many coarse ones; further ones are counted together as `_REST`.
 
     Invariants:
       * a page of a proven fine shape counts only for that; all others also count for their coarse shape, so that a trap
@@ -187,10 +195,16 @@ class HostBudget:
     fine: dict[str, ShapeBudget] = field(default_factory=dict)
     coarse: dict[str, ShapeBudget] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)  # URLs that never entered, by reason
+    links: ShapeLinks = field(default_factory=ShapeLinks)
     cuts: bool = False
 
     def __len__(self) -> int:
-        return len(self.fine) + len(self.coarse)
+        return len(self.fine) + len(self.coarse) + self.links.pairs
+
+    @property
+    def is_worth_storing(self) -> bool:
+        """Whether it has more than what the first pages of a host show."""
+        return bool(self.coarse or self.refused)
 
     def count(
         self,
@@ -206,13 +220,7 @@ class HostBudget:
         self.pages += 1
         if self.pages <= policy.grace:
             return False
-        coarse = self.coarse.get(shape.coarse)
-        if coarse is None:
-            coarse = self.coarse[shape.coarse] = ShapeBudget(float(policy.patience))
-        fine = self.fine.get(shape.fine)
-        if fine is None and len(self.fine) < _ROOM:
-            fine = self.fine[shape.fine] = ShapeBudget(float(policy.patience))
-            coarse.variants += "?" in shape.fine
+        fine, coarse = self._budgets_for(shape, policy)
         if sketch is not None and value is PageValue.NEW:
             value = coarse.compare(sketch)
         combined = coarse.faceted and "&" in shape.fine
@@ -227,22 +235,71 @@ class HostBudget:
         coarse.count(value, policy)
         return self._update_cuts(fine, coarse)
 
+    def _budgets_for(self, shape: Shape, policy: TrapPolicy) -> tuple[ShapeBudget | None, ShapeBudget]:
+        """The budgets of a shape, made if there is room: the fine one (None without room) and the coarse one."""
+        name = self._coarse_name(shape)
+        coarse = self.coarse.get(name)
+        if coarse is None:
+            coarse = self.coarse[name] = ShapeBudget(float(policy.patience))
+        fine = self.fine.get(shape.fine)
+        if fine is None and len(self.fine) < _ROOM:
+            fine = self.fine[shape.fine] = ShapeBudget(float(policy.patience))
+            coarse.variants += "?" in shape.fine and name is not _REST
+        return fine, coarse
+
+    def _coarse_name(self, shape: Shape) -> str:
+        return shape.coarse if shape.coarse in self.coarse or len(self.coarse) < _ROOM else _REST
+
+    def _counted_as(self, shape: Shape) -> str:
+        """The shape under which links from and to pages of this shape are counted."""
+        return shape.fine if shape.fine in self.fine or len(self.fine) < _ROOM else self._coarse_name(shape)
+
+    def pages_examined(self, shape: Shape) -> int:
+        """How many pages of a shape had their links examined."""
+        return self.links.pages_of(self._counted_as(shape))
+
+    def count_redirect(self, page: Shape, target: Shape, was_new: bool, policy: TrapPolicy) -> bool:
+        """Count a redirect to a page of another shape, with whether that was new. True if this was the first cut."""
+        if self.pages >= policy.grace:
+            fine, coarse = self._budgets_for(page, policy)
+            (coarse if fine is None else fine).redirects += 1
+        name = self._counted_as(page)
+        self.links.count(name, {self._counted_as(target): (not was_new, was_new)})
+        return self._cut_endless_set(name, policy)
+
     def count_links(self, page: Shape, links: Iterator[tuple[Shape, bool]], policy: TrapPolicy) -> bool:
         """Count the links of a page to its own host, each with whether it was new. True if this was the first cut."""
-        fine, coarse = self.fine.get(page.fine), self.coarse.get(page.coarse)
-        if coarse is None:
-            return False
+        fine, coarse = self.fine.get(page.fine), self.coarse.get(coarse_name := self._coarse_name(page))
         fine_counts, coarse_counts = [0, 0], [0, 0]
+        by_shape: dict[str, tuple[int, int]] = {}
         for shape, was_new in links:
-            if shape.coarse == page.coarse:
+            if self._coarse_name(shape) == coarse_name:
                 coarse_counts[was_new] += 1
                 if shape.fine == page.fine:
                     fine_counts[was_new] += 1
+            target = self._counted_as(shape)
+            known, new = by_shape.get(target, (0, 0))
+            by_shape[target] = (known + (not was_new), new + was_new)
+        self.links.count(name := self._counted_as(page), by_shape)
+        first = self._cut_endless_set(name, policy)
+        if coarse is None or self.pages < policy.patience:
+            return first
         if fine is not None:
             fine.count_links(fine_counts[True], fine_counts[False], policy)
         if fine is None or fine.self_generating or not fine.proven:
             coarse.count_links(coarse_counts[True], coarse_counts[False], policy)
-        return self._update_cuts(fine, coarse)
+        return self._update_cuts(fine, coarse) or first
+
+    def _cut_endless_set(self, name: str, policy: TrapPolicy) -> bool:
+        """Cut the shapes of the endless set that a shape belongs to, once enough of it was fetched."""
+        found = [self.fine.get(each) or self.coarse.get(each) for each in self.links.endless_set(name)]
+        budgets = [budget for budget in found if budget is not None]
+        if sum(budget.fetched + budget.redirects for budget in budgets) < _SELF_GENERATING_PAGES * policy.patience:
+            return False
+        for budget in budgets:
+            budget.cut = budget.cut or ENDLESS
+        first, self.cuts = bool(budgets) and not self.cuts, self.cuts or bool(budgets)
+        return first
 
     def _update_cuts(self, fine: ShapeBudget | None, coarse: ShapeBudget) -> bool:
         cut = (fine is not None and fine.cut is not None) or coarse.cut is not None
@@ -254,8 +311,8 @@ class HostBudget:
         """Why URLs of this shape are not fetched; None if they may be."""
         fine = self.fine.get(shape.fine)
         if fine is not None and fine.cut is not None:
-            return Cut(fine.cut, shape.fine, fine.summary)
-        coarse = self.coarse.get(shape.coarse)
+            return self._cut(shape.fine, fine, fine.cut)
+        coarse = self.coarse.get(name := self._coarse_name(shape))
         if coarse is None or coarse.cut is None:
             return None
         # With facets every set of parameters is a shape of its own and proves nothing; a single one selects a page.
@@ -263,12 +320,17 @@ class HostBudget:
             return None
         if fine is not None and fine.proven and not fine.self_generating and not coarse.faceted:
             return None
-        return Cut(coarse.cut, shape.coarse, coarse.summary)
+        return self._cut(name, coarse, coarse.cut)
 
     def all_cuts(self) -> list[Cut]:
         """All shapes that are cut."""
         both = (*self.fine.items(), *self.coarse.items())
-        return [Cut(budget.cut, name, budget.summary) for name, budget in both if budget.cut is not None]
+        return [self._cut(name, budget, budget.cut) for name, budget in both if budget.cut is not None]
+
+    def _cut(self, name: str, budget: ShapeBudget, reason: str) -> Cut:
+        others = self.links.endless_set(name) - {name} if reason == ENDLESS else ()
+        more = f"; leads only to new pages of {', '.join(sorted(others))}, and these back" if others else ""
+        return Cut(reason, name, budget.summary + more)
 
     def to_text(self) -> str:
         """Everything as short text."""
@@ -280,6 +342,7 @@ class HostBudget:
                 "fine": {name: _numbers(budget) for name, budget in self.fine.items()},
                 "coarse": {name: _numbers(budget) for name, budget in self.coarse.items()},
                 "refused": self.refused,
+                "links": self.links.to_plain(),
             },
             separators=(",", ":"),
         )
@@ -296,6 +359,7 @@ class HostBudget:
                 {name: ShapeBudget(*numbers) for name, numbers in found["fine"].items()},
                 {name: ShapeBudget(*numbers) for name, numbers in found["coarse"].items()},
                 dict(found["refused"]),
+                ShapeLinks.from_plain(found.get("links", {})),
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls()
@@ -307,7 +371,7 @@ def _numbers(budget: ShapeBudget) -> list[float | int | str | None]:
     return [
         round(budget.credit, 1),
         *(budget.fetched, budget.new, budget.alike, budget.pages_examined, budget.links_new, budget.links_known),
-        *(budget.variants, budget.cut),
+        *(budget.variants, budget.cut, budget.redirects),
     ]
 
 
@@ -340,14 +404,15 @@ class DomainBudget:
         self.credit = min(float(policy.hosts_per_domain), self.credit + 2.0)
 
     def count_links(self, new: int, known: int, policy: TrapPolicy) -> None:
-        """Count the links of a page to other hosts of its domain. Self-generating hosts are cut, as with shapes."""
+        """Count the links of a page, or a redirect, to other hosts of its domain. Self-generating hosts are cut, as
+        shapes are."""
         self.pages_examined += 1
         self.links_new += new
         self.links_known += known
         if (
             self.pages_examined >= MIN_PAGES_EXAMINED
             and 2 * self.hosts >= policy.hosts_per_domain
-            and is_self_generating(self.pages_examined, self.links_new, self.links_known)
+            and is_self_generating(self.pages_examined, self.links_new, self.links_known, _NEW_HOSTS_PER_PAGE)
         ):
             self.cut = HOSTS
 

@@ -3,7 +3,7 @@
 `RankedUrls` holds the URLs in memory under orderings by score; `HostQueue` is the back queue itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
@@ -78,6 +78,11 @@ class RankedUrls:
             else:
                 heappush(self._heap, (-priority, url_id))
         return True
+
+    def remove(self, url_ids: Collection[int]) -> None:
+        """Drop these URLs; their entries in the heap become stale."""
+        for url_id in url_ids:
+            self.dated -= self._tasks.pop(url_id).front
 
     def trim(self, most: int) -> Key | None:
         """Keep the best `most`. If any were dropped, returns the key of the worst one kept."""
@@ -221,6 +226,23 @@ class HostQueue:
             self.fronts[task.front].append(task)
         else:
             self.ranked.add(task)
+
+    def withdraw(self, is_refused: Callable[[Task, HostKey], bool]) -> list[Task]:
+        """Remove and return the URLs in memory that are refused."""
+        waiting = [task for tasks in self.fronts for task in tasks] if self.ranked is None else list(self.ranked)
+        refused = [task for task in waiting if is_refused(task, self.host)]
+        if refused and self.ranked is not None:
+            self.ranked.remove([task.url_id for task in refused])
+        elif refused:
+            url_ids = {task.url_id for task in refused}
+            self.fronts = [[task for task in tasks if task.url_id not in url_ids] for tasks in self.fronts]
+        return refused
+
+    def on_withdrawn(self, url_id: int, commit: int) -> None:
+        """The table no longer has this URL in a queue. A load that began before may still return it."""
+        self.rewound = True
+        if self.loading:
+            self.settled_since.append((url_id, commit))
 
     def release(self) -> None:
         """Drop the URLs in memory; the task table has them all. Nothing is loaded until something is added."""

@@ -4,7 +4,7 @@ Hot: benchmarks/bench_frontier.py.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
 from gossamer.frontier.back_queue import EMPTY, LOW_MARK, OUT, PARKED, READY, WAITING, HostQueue
@@ -27,7 +27,7 @@ from gossamer.frontier.router import Router
 from gossamer.frontier.selector import Load, Selector, SelectorRatios
 from gossamer.model.loads import LoadRequest
 from gossamer.model.task import HostRecord, Task, Visit
-from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.model.units import HostId, HostKey, Instant, Seconds
 
 
 class Frontier:
@@ -130,6 +130,9 @@ class Frontier:
                 counted = hosts.get(host_id)
                 if counted is not None and counted.count(number, known, fetched) and counted.state is READY:
                     self._scores.raise_host(counted)
+        for host_id, url_id in report.withdrawn:
+            if host_id in hosts:
+                hosts[host_id].on_withdrawn(url_id, number)
         for host_id, url_id in report.settled:
             if (host := hosts.get(host_id)) is None:
                 continue
@@ -139,6 +142,31 @@ class Frontier:
             elif host.state is WAITING and self._should_yield(host):
                 self._politeness_heap.leave(host)
                 self._release(host)
+
+    def withdraw(self, is_refused: Callable[[Task, HostKey], bool], host_id: HostId | None = None) -> list[Task]:
+        """Remove and return the URLs in memory, of one host or of all, that are refused. URLs in flight and unsettled
+        ones are not affected. The table must take the removed URLs out of its queues too."""
+        withdrawn: list[Task] = []
+        for host in list(self._hosts.values()) if host_id is None else [self._hosts.get(host_id)]:
+            if host is not None and (found := host.withdraw(is_refused)):
+                withdrawn += found
+                self._replace(host)
+        return withdrawn
+
+    def _replace(self, host: HostQueue) -> None:
+        """Put a host that has lost URLs where it belongs now."""
+        if host.state is READY:
+            self._ready.leave(host)
+        elif host.state is WAITING and not host.has_next():
+            self._politeness_heap.leave(host)
+            self._unblock_address(host)
+        elif host.state is not EMPTY:
+            return
+        self.place(host)
+
+    def unfinished(self) -> set[int]:
+        """The URLs that are in flight, or whose outcome is not committed."""
+        return {url_id for host in self._hosts.values() for url_id in (host.out_id, *host.unsettled)} - {0}
 
     def rewind(self) -> None:
         """Read the front queues from the start: for when the table holds URLs that the frontier does not know."""

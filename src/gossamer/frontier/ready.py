@@ -17,6 +17,7 @@ from gossamer.frontier.domain_counts import DomainTable
 from gossamer.frontier.lazy_heap import LazyHeap
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.selector import Selector
+from gossamer.model.facts import without_rank
 
 _Entry = tuple[float, int, int, HostQueue]  # (place, url_id, turn, host): oldest URL first
 _SLACK = 1024  # stale entries that are not worth a sweep
@@ -194,7 +195,7 @@ class ReadyScores:
             terms += ordering.host_term(host.facts)
         if self._has_suffixes:
             terms += ordering.suffix_term(self._domains.suffix_visits[host.suffix_id])
-        return (priority + terms) / ordering.unit
+        return (without_rank(priority) + terms) / ordering.unit
 
     # --- keys of hosts, domains and suffixes ---------------------------------------------------------------
 

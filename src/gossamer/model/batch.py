@@ -114,6 +114,7 @@ class BulkChange:
     reasons: tuple[str, ...] = ()  # empty: any
     to_reason: str | None = None
     changed: int = 0  # URLs whose state was changed
+    withdrawn: list[tuple[HostId, int]] = field(default_factory=list)  # those that were queued, with their hosts
 
 
 CANDIDATE_BYTES, LINK_BYTES = 350, 52
@@ -145,6 +146,7 @@ class Batch:
     bulk_changes: list[BulkChange] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  # metadata of the crawl, by name
     delivered: dict[int, int] = field(default_factory=dict)  # by worker: the last outbox id it has acknowledged
+    reorder_after: int | None = None  # put the next queued URLs after this id in order again
     weight: int = 0  # approximate bytes of captures and links
 
     def __bool__(self) -> bool:
@@ -160,6 +162,7 @@ class Batch:
             or self.hints
             or self.sitemap_names
             or self.requeue
+            or self.reorder_after is not None
             or self.bulk_changes
             or self.facts
             or self.delivered
@@ -234,8 +237,10 @@ class Committed(NamedTuple):
     requeued_to: DueCursor | None = None  # ... and the last one scanned; None: no more
     replanned_to: DueCursor | None = None  # with `replan_after`: the last one replanned
     bulk_counts: Mapping[str, int] = MappingProxyType({})  # counter changes made by bulk changes
+    withdrawn: Sequence[tuple[HostId, int]] = ()  # (host, url_id) that bulk changes took out of the queue
     restored_hosts: frozenset[HostId] = frozenset()  # hosts for which bulk changes requeued URLs
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known before
     reported: int = 0  # pages brought forward because a sitemap or feed reported a change
     outboxed: int = 0  # URLs found for other workers
     host_counts: Sequence[HostCount] = ()  # for an ordering with a term for hosts
+    reordered_to: int | None = None  # with `reorder_after`: the last URL that was put in order; None: there are no more

@@ -1,5 +1,6 @@
 """Facts that priorities are based on, per URL and per domain."""
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,6 +87,16 @@ class PriorityFacts(NamedTuple):
 
 CopySample = tuple[float | None, float | None, Instant, str | None]
 """A stored page: shape and span of its rate estimate, time of its last visit, change history of its host."""
+
+
+RANK_STEP = 2.0**50
+"""By score, this is added to the score of a URL once or more to put it ahead of others. No score comes near it, and
+sums stay exact."""
+
+
+def without_rank(priority: float) -> float:
+    """The score in a priority on record by score."""
+    return math.remainder(priority, RANK_STEP)
 
 
 class QueuePosition(NamedTuple):

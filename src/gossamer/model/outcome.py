@@ -1,8 +1,8 @@
 """The outcome of a fetch: a response or an expected failure."""
 
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import NamedTuple
+from enum import Enum, StrEnum
+from typing import Final, NamedTuple
 
 from gossamer.model.units import Instant, Seconds, Url
 
@@ -40,6 +40,24 @@ class Failure(Enum):
     BAD_ENCODING = "bad_encoding"
     UNEXPECTED_1XX = "unexpected_1xx"
     PROTOCOL_ERROR = "protocol_error"
+
+
+class FailureClass(StrEnum):
+    """How the failures of URLs are classed for operators."""
+
+    FAILED = "failed"
+    CORRUPTED = "corrupted"  # there was a response, but its body is broken
+
+
+CORRUPTED: Final = frozenset(
+    failure.value
+    for failure in (Failure.CONFLICTING_LENGTH, Failure.BAD_CHUNK, Failure.INCOMPLETE_BODY, Failure.BAD_ENCODING)
+)
+"""The reasons of the class `corrupted`. All other reasons for which a URL is given up are of the class `failed`."""
+
+
+def failure_class(reason: str | None) -> FailureClass:
+    return FailureClass.CORRUPTED if reason in CORRUPTED else FailureClass.FAILED
 
 
 class Truncation(Enum):

@@ -75,3 +75,4 @@ class RequeueOrder(NamedTuple):
     backlogs: Mapping[HostId, int] = MappingProxyType({})  # current backlog by host
     replan_after: DueCursor | None = None  # also replan what comes after this, up to a limit
     after: DueCursor | None = None  # only what comes after this; with a full backlog, skip instead of postponing
+    only_missing: bool = False  # nothing but those that answered 4xx

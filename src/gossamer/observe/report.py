@@ -91,7 +91,7 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
         (
             "missing",
             formatter.count(snapshot.missing),
-            f"plus {formatter.count(snapshot.gone)} gone permanently" if snapshot.gone else "",
+            _missing(snapshot),
         ),
         ("dead letters", formatter.count(snapshot.dead), "retries exhausted"),
     ]
@@ -103,6 +103,15 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
         ("elapsed", formatter.clock_time(elapsed), f"{snapshot.cpu_seconds:.1f} s of CPU time, {cpu}".rstrip(", ")),
         ("peak memory", formatter.size(snapshot.max_rss_bytes), ""),
     ]
+
+
+def _missing(snapshot: Snapshot) -> str:
+    parts = []
+    if snapshot.next_missing is not None:
+        parts.append(f"retried by a run after {formatter.timestamp(snapshot.next_missing)}")
+    if snapshot.gone:
+        parts.append(f"plus {formatter.count(snapshot.gone)} gone permanently")
+    return "; ".join(parts)
 
 
 def _responses(snapshot: Snapshot) -> str:

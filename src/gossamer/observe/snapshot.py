@@ -18,6 +18,7 @@ import msgspec
 
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
+from gossamer.observe import formatter
 from gossamer.observe.freshness import FreshnessMetrics, freshness_object
 from gossamer.sketch.durations import Spread
 
@@ -100,6 +101,7 @@ class Snapshot:
     reported: int = 0  # visits brought forward because a trusted sitemap or feed reported a change
     freshness: FreshnessMetrics = FreshnessMetrics()
     missing: int = 0
+    next_missing: Instant | None = None  # when the first of them is due; only at the end of a run
     gone: int = 0
     redirects: int = 0
     dead: int = 0
@@ -179,6 +181,7 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "reported": snapshot.reported,
         "recrawl": freshness_object(snapshot.freshness),
         "missing": snapshot.missing,
+        "next_missing": formatter.timestamp(snapshot.next_missing),
         "gone": snapshot.gone,
         "robots_fetched": snapshot.robots_fetched,
         "dns_queries": snapshot.dns_queries,

@@ -29,7 +29,7 @@ class Waits:
     next_retry: Instant | None = None
     recrawls: int = 0  # visited URLs with a date for their next visit
     next_recrawl: Instant | None = None
-    missing: int = 0  # URLs that answered 4xx; requested again at a start of the crawl after a date
+    missing: int = 0  # URLs that answered 4xx; requested again after a date, if the crawl runs then
     next_missing: Instant | None = None
     urls_counted_to: int | None = None
     hosts_counted_to: int | None = None

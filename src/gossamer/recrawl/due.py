@@ -36,7 +36,7 @@ class DueDates:
     ) -> None:
         """`hosts`: the change histories of the hosts in memory."""
         self.rules = rules
-        self._policy = policy
+        self.policy = policy
         self._price = price
         self._backlogs = backlogs
         self._importance = importance
@@ -51,7 +51,7 @@ class DueDates:
             return None
         known = Estimate(page.rate_shape, page.rate_span) if page.rate_shape and page.rate_span else USUAL
         price = self._backlogs.prices.price_for(page.host_id, self._price.price)
-        if value_when_flagged(known, self._importance(page.priority)) < price:
+        if self.policy.moved_by_price and value_when_flagged(known, self._importance(page.priority)) < price:
             return None  # it changes so often that not even a well-timed visit is worth it
         return Instant(max(page.modified, page.visited + ruling.shortest))
 
@@ -102,7 +102,7 @@ class DueDates:
             ruling,
             importance=self._importance(page.priority),
             price=self._backlogs.prices.price_for(page.host_id, self._price.price),
-            prior=prior_of(page.changefreq, known.rates.prior()),
+            prior=prior_of(page.changefreq, self.policy.prior(known.rates, self.rules.default_gap)),
             recall=recall,
         )
-        return self._policy.replanned_gap(Memory(page.rate_shape or 0.0, page.rate_span or 0.0), terms)
+        return self.policy.replanned_gap(Memory(page.rate_shape or 0.0, page.rate_span or 0.0), terms)

@@ -28,9 +28,8 @@ from gossamer.recrawl.change_hints import (
     kept_field,
 )
 from gossamer.recrawl.due import DueDates
-from gossamer.recrawl.estimate import USUAL, Estimate, Verdict, verdict_on
+from gossamer.recrawl.estimate import USUAL, Estimate, HostRates, Verdict, verdict_on
 from gossamer.recrawl.host_backlog import HostBacklogs
-from gossamer.recrawl.policies import Optimal
 from gossamer.recrawl.policy import EMPTY_MEMORY, Memory, RecrawlPolicy, RecrawlSettings, Visited
 from gossamer.recrawl.price import LATE, PRICE, Price, price_text, share_of_refresh
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRules, Ruling, page_status, prior_of
@@ -67,6 +66,7 @@ def has_same_validators(before: PreviousVisit, etag: str | None, modified: str |
 _MOST_FIRST = 10_000
 _LATE = 1 + LATE
 _PAGE = PageStatus.PAGE
+_NO_RATES = HostRates()
 _RETURN_LATER = frozenset({"redirect_loop", "too_many_redirects"})  # permanent failures
 
 
@@ -97,7 +97,6 @@ class RecrawlPlanner:
     ) -> None:
         """`importance` maps a priority to an importance; 1 is average."""
         self._policy = policy
-        self._is_optimal = isinstance(policy, Optimal)
         self._importance = importance
         self._hosts: dict[HostId, HostChangeHistory] = {}
         self.backlogs = HostBacklogs(Instant(price.stepped * DAY))
@@ -117,8 +116,13 @@ class RecrawlPlanner:
         self._default_gap = Seconds(settings.interval)
         self._moves_price = settings.budget is not None and self._policy.moved_by_price
 
-    def reconfigure(self, settings: RecrawlSettings, rules: RecrawlRules, opening: float) -> None:
-        """Change the settings. The policy and existing plans stay. `opening` is the price without a budget."""
+    def reconfigure(
+        self, settings: RecrawlSettings, policy: RecrawlPolicy, rules: RecrawlRules, opening: float
+    ) -> None:
+        """Change the settings. Existing plans stay, and so does the policy, unless `policy` can continue with what it
+        has stored. `opening` is the price without a budget."""
+        if policy.memory_format == self._policy.memory_format:
+            self._policy = self.dates.policy = policy
         self._configure(settings, rules)
         if settings.budget is None:
             self.price.price = opening
@@ -145,13 +149,13 @@ class RecrawlPlanner:
     def trusts_reports_of(self, host: HostKey) -> bool | None:
         """Whether a report of a change by a sitemap or feed is trusted for this host. None: the host is not in memory,
         so its row decides (`dates`)."""
-        if not self._is_optimal or (host_id := self._ids.get(host)) is None:
-            return None if self._is_optimal else False
+        if not self._policy.estimates_rates or (host_id := self._ids.get(host)) is None:
+            return None if self._policy.estimates_rates else False
         return host_id in self._hosts and self._hosts[host_id].recall > 0
 
     def refresh_share(self, discovery_floor: float, refresh_floor: float) -> float:
         """The share of visits for due URLs while new ones wait too. A policy without visit values takes the maximum."""
-        new = value_of_new(USUAL, 1.0) if self._is_optimal else 0.0
+        new = value_of_new(USUAL, 1.0) if self._policy.estimates_rates else 0.0
         return share_of_refresh(
             new=new, due=self.price.price, discovery_floor=discovery_floor, refresh_floor=refresh_floor
         )
@@ -335,7 +339,7 @@ class RecrawlPlanner:
         price, gap = self.price.price, before.planned_gap
         if gap and (now - before.at > _LATE * gap or visit.host_id in self._priced_hosts):
             price = self._price_at(visit, before, gap, now, known.rates.pages)
-        prior = known.rates.prior()
+        prior = self._policy.prior(known.rates, self._default_gap)
         if task.changefreq is not None:
             prior = prior_of(task.changefreq, prior)
         hub = is_hub(task, mime)
@@ -355,7 +359,7 @@ class RecrawlPlanner:
             visited, Memory(previous_shape, previous_span, before.visits, before.changes), terms
         )
         shape, span, _, _ = memory
-        if self._is_optimal and shape > 0:
+        if self._policy.estimates_rates and shape > 0:
             known.rates = known.rates.updated(
                 (previous_shape, previous_span) if previous_shape > 0 else None, (shape, span)
             )
@@ -379,12 +383,12 @@ class RecrawlPlanner:
         """Hot: the same is known about most pages of a first crawl, so the result is cached."""
         host_id, task = visit.host_id, visit.task
         known = self._hosts.get(host_id)
-        prior = USUAL if known is None else known.rates.prior()
+        prior = self._policy.prior(_NO_RATES if known is None else known.rates, self._default_gap)
         if task.changefreq is not None:
             prior = prior_of(task.changefreq, prior)
         hub = is_hub(task, mime)
         importance = HUB_WEIGHT if hub else round(self._importance(task.priority), 2)
-        shared = ruling is self._default_ruling and self._is_optimal and changed_at is None
+        shared = ruling is self._default_ruling and self._policy.estimates_rates and changed_at is None
         shared = shared and not hub and host_id not in self._priced_hosts
         gap = self._first.get((prior, importance)) if shared else None
         shape = span = None
@@ -393,7 +397,7 @@ class RecrawlPlanner:
             terms = self._rules.terms(ruling, importance=importance, price=price, prior=prior, hub=hub)
             plan = self._policy.after(Visited(now, changed_at=changed_at), EMPTY_MEMORY, terms)
             gap, shape, span = plan.gap(now), plan.memory.rate_shape or None, plan.memory.rate_span or None
-            if changed_at is not None and self._is_optimal and shape and span:
+            if changed_at is not None and self._policy.estimates_rates and shape and span:
                 learning = self._host(host_id)
                 learning.rates = learning.rates.updated(None, Estimate(shape, span))
             if shared:

@@ -1,15 +1,26 @@
 """The recrawl policies by name. `recrawl.policy` defines what a policy is. Hot: benchmarks/bench_recrawl.py.
 
-`optimal` (the default) visits a page when the visit is worth its price. `nutch-adaptive` and `stormcrawler-adaptive`
-are the adaptive schedules of Apache Nutch and StormCrawler with their default settings, for comparison.
+`adaptive` (the default) visits a page again after the time that usually passes between its changes. `optimal` (the
+default with a budget) visits a page when the visit is worth its price. `nutch-adaptive` and `stormcrawler-adaptive` are
+the adaptive schedules of Apache Nutch and StormCrawler with their default settings, for comparison.
 """
 
 from collections.abc import Callable, Mapping
 from math import exp, sqrt
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from gossamer.model.units import DAY, Instant, Seconds
-from gossamer.recrawl.estimate import Estimate, bounded, changed, changed_at, flagged, not_flagged, unchanged
+from gossamer.recrawl.estimate import (
+    MIN_SPAN,
+    Estimate,
+    HostRates,
+    bounded,
+    changed,
+    changed_at,
+    flagged,
+    not_flagged,
+    unchanged,
+)
 from gossamer.recrawl.policy import Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, format_duration, planned
 from gossamer.recrawl.visit_value import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
 
@@ -79,12 +90,78 @@ class StormCrawlerAdaptive(RecrawlPolicy):
         return f"interval of {now}: half as long again without a change, half way to an hour after one"
 
 
+MAX_CHANGES: Final = 2.0
+"""All earlier observations of `adaptive` count as this many changes at most: a change shortens the interval to two
+thirds, an interval without one lengthens it by half."""
+_MAX_QUIET = 1460.0  # days; a longer time without a change counts as this
+_MIN_QUIET = 0.1  # of the last interval: changes in all intervals do not say that it changed much more often than that
+
+
+class Adaptive(RecrawlPolicy):
+    """Visits a page again after the time that usually passes between its changes.
+
+    `Memory` has the number of changes and the days observed without one, as a Gamma estimate; before the second visit,
+    one change in the default interval is assumed. Of an interval that ended with a change, only the time since the
+    change counts, if a trusted date tells it. So a change adds to the first number, and never more to the second than
+    no change would: of two histories with the same visits, the one with more changes never has the longer interval.
+    """
+
+    name: ClassVar[str] = "adaptive"
+    estimates_rates: ClassVar[bool] = True
+
+    def prior(self, host: HostRates, usual: Seconds) -> Estimate:
+        return Estimate(1.0, usual / DAY)
+
+    def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
+        known = self.updated_estimate(visited, memory, terms)
+        shape, span = known or (0.0, 0.0)
+        gap = _days_between_changes(known or terms.prior) * DAY
+        return planned(visited.now, gap, counted(memory, visited, shape, span), terms, Why.ADAPTED)
+
+    def updated_estimate(self, visited: Visited, memory: Memory, terms: Terms) -> Estimate | None:
+        """The estimate after a visit; None while there is only the prior."""
+        now, since, is_changed, dated, _ = visited
+        known = estimate_of(memory)
+        if since is None and dated is None:
+            return known
+        changes, quiet = known or (1.0, _days_between_changes(terms.prior))
+        if changes > MAX_CHANGES:
+            changes, quiet = MAX_CHANGES, quiet * (MAX_CHANGES / changes)
+        gap = 0.0 if since is None else since / DAY
+        if since is None or is_changed:
+            # Nothing has changed since the last change; of a page that is new to us, the whole time counts.
+            age = 0.0 if dated is None else max(now - dated, 0.0) / DAY
+            quiet += age if since is None else min(age, gap)
+            changes += is_changed
+        else:
+            quiet += gap
+        return Estimate(changes, min(max(quiet, _MIN_QUIET * gap, MIN_SPAN), _MAX_QUIET))
+
+    def words(self, memory: Memory, terms: Terms) -> str:
+        wanted = DAY * _days_between_changes(estimate_of(memory) or terms.prior)
+        text = "the default interval, adjusted by its sitemap if that says how often the page changes"
+        if estimate_of(memory) is not None:
+            text = (
+                f"about the time between its changes, {format_duration(wanted)}, from {memory.visits} visits, "
+                f"{memory.changes} of which found a change; recent visits count most"
+            )
+        return text + _limit_words(wanted, terms)
+
+
+def _days_between_changes(estimate: Estimate) -> float:
+    return estimate.span / estimate.shape
+
+
+_CALMER = (2.0, 10.0, 1e2, 1e3, 1e4, 1e5)  # factors of the time between changes
+
+
 class Optimal(RecrawlPolicy):
     """Visits a page when the value of a visit, by the Gamma estimate of its rate, reaches the price
     (docs/RECRAWL.md)."""
 
     name: ClassVar[str] = "optimal"
     moved_by_price: ClassVar[bool] = True
+    estimates_rates: ClassVar[bool] = True
 
     def __init__(self, memory_days: float = 120.0) -> None:
         """`memory_days`: observations this old count for a third."""
@@ -142,13 +219,19 @@ class Optimal(RecrawlPolicy):
         text += f"a visit after {interval} is worth {worth:.3g}, and the price is {terms.price:.3g}"
         if terms.recall > 0:
             text += f"; {100 * terms.recall:.0f} % of its changes would be reported"
-        if not terms.shortest < wanted < terms.longest:
-            text += f"; limited to the {'shortest' if gap > wanted else 'longest'} interval"
-        return text
+        if any(DAY * _gap(Estimate(believed.shape, k * believed.span), terms) < wanted for k in _CALMER):
+            text += "; a page that changes less often is visited sooner, because its copy stays fresh for longer"
+        return text + _limit_words(wanted, terms)
+
+
+def _limit_words(wanted: float, terms: Terms) -> str:
+    if terms.shortest < wanted < terms.longest:
+        return ""
+    return f"; limited to the {'shortest' if wanted <= terms.shortest else 'longest'} interval"
 
 
 def estimate_of(memory: Memory) -> Estimate | None:
-    """The estimate that `optimal` keeps in `Memory`; None if there is none."""
+    """The estimate that `adaptive` and `optimal` keep in `Memory`; None if there is none."""
     return Estimate(memory.rate_shape, memory.rate_span) if memory.rate_shape > 0 and memory.rate_span > 0 else None
 
 
@@ -175,7 +258,7 @@ def _gap(estimate: Estimate, terms: Terms) -> float:
 
 
 RECRAWL_POLICIES: Mapping[str, Callable[[], RecrawlPolicy]] = {
-    maker.name: maker for maker in (Optimal, RecrawlPolicy, NutchAdaptive, StormCrawlerAdaptive)
+    maker.name: maker for maker in (Adaptive, Optimal, RecrawlPolicy, NutchAdaptive, StormCrawlerAdaptive)
 }
 
 

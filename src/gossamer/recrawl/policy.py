@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import ClassVar, NamedTuple, Protocol
 
 from gossamer.model.units import DAY, Instant, Seconds
-from gossamer.recrawl.estimate import USUAL, Estimate
+from gossamer.recrawl.estimate import USUAL, Estimate, HostRates
 
 
 class RecrawlSettings(Protocol):
@@ -38,8 +38,8 @@ class Visited(NamedTuple):
 class Memory(NamedTuple):
     """What is stored about a page between visits: two numbers that belong to the policy, and two counts.
 
-    `optimal` keeps its Gamma estimate in the first two, as they are named; (0, 0) is no estimate yet. Other policies
-    may keep any two numbers there and unpack them under their own names.
+    `adaptive` and `optimal` keep a Gamma estimate in the first two, as they are named; (0, 0) is no estimate yet. Other
+    policies may keep any two numbers there and unpack them under their own names.
     """
 
     rate_shape: float = 0.0
@@ -89,11 +89,22 @@ class RecrawlPolicy:
     """Base class of all policies. This one visits again after the default gap: `fixed`.
 
     Subclasses override `after`, and `words` if they have more to say; they are found under `name` by an entry point of
-    the group `gossamer.recrawl`. `moved_by_price` says that gaps depend on the price, so a controller has to adjust it.
+    the group `gossamer.recrawl`. `moved_by_price` says that gaps depend on the price, so a controller has to adjust it;
+    `estimates_rates`, that `Memory` has an estimate of the page's change rate (`estimate_of`).
     """
 
     name: ClassVar[str] = "fixed"
     moved_by_price: ClassVar[bool] = False
+    estimates_rates: ClassVar[bool] = False
+
+    @property
+    def memory_format(self) -> str:
+        """Policies with the same format can continue with what another one has stored about pages."""
+        return "optimal" if self.estimates_rates else self.name  # the name of the first that estimated rates
+
+    def prior(self, host: HostRates, usual: Seconds) -> Estimate:
+        """The prior of a page of which nothing is known but the rates of its host's pages."""
+        return host.prior()
 
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
         """`memory` is what the page's last plan stored, or EMPTY_MEMORY. Must be a function of its arguments."""

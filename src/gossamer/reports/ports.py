@@ -22,6 +22,7 @@ from gossamer.reports.records import (
     HostFilter,
     HostRow,
     Json,
+    LimitedUrl,
     Nodes,
     OrphanRecord,
     PageEdges,
@@ -115,6 +116,11 @@ class DeadLetterReader(Protocol):
 
     def excluded(self, reasons: Sequence[str], host: str | None = None) -> Iterator[list[ExcludedUrl]]:
         """The URLs that are excluded for one of these reasons, a chunk at a time."""
+        ...
+
+    def limited(self, reasons: Sequence[str]) -> Iterator[tuple[list[LimitedUrl], int]]:
+        """The queued URLs that are not recrawls, and the URLs that are excluded for one of these reasons, a window at a
+        time, with the number of ids after the window."""
         ...
 
 

@@ -151,7 +151,7 @@ def _basis(book: PolicyCache, known: UrlFact, facts: Facts) -> Basis:
         ruling,
         importance=HUB_WEIGHT if hub else book.importance(known.priority),
         price=max(price, changing.price),
-        prior=prior_of(facts.listing.changefreq, changing.rates.prior()),
+        prior=prior_of(facts.listing.changefreq, book.recrawl_policy.prior(changing.rates, rules.default_gap)),
         recall=0.0 if facts.listing.modified_at is None else changing.trust.recall,
         hub=hub,
     )

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from gossamer.model.facts import CopySample, PriorityFacts, QueuePosition, UrlFacts
 from gossamer.model.formats import iso_timestamp, reversed_name, sha1_text
+from gossamer.model.outcome import FailureClass, failure_class
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant, Url
 
@@ -149,6 +150,7 @@ class DeadFilter:
 
     host: str | None = None
     reason: str | None = None
+    failure_class: FailureClass | None = None
 
 
 class DeadLetter(NamedTuple):
@@ -174,6 +176,7 @@ def dead_object(letter: DeadLetter, priority_of: PriorityOf) -> Json:
         "url": letter.url,
         "host": letter.host,
         "reason": letter.reason,
+        "class": failure_class(letter.reason).value,
         "tries": letter.tries,
         "depth": letter.depth,
         "priority": priority_of(letter.facts),
@@ -186,6 +189,8 @@ def dead_object(letter: DeadLetter, priority_of: PriorityOf) -> Json:
 
 ExcludedUrl = tuple[int, Url, HostKey, int, int]
 """An excluded URL: its id, the URL, its host, its depth, and whether it is a sitemap."""
+LimitedUrl = tuple[int, Url, HostKey, int, int, int]
+"""A URL that limits apply to: as `ExcludedUrl`, and its state."""
 
 
 # --- hosts -----------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import HOST_DROPPED, OVERRIDES_KEY, Limits, Overrides
 from gossamer.config.policies import canonicaliser_for, politeness_for
+from gossamer.crawl.limit_enforcement import LIMIT_REASONS, exclusions
 from gossamer.crawl.run.session import Session
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.filter.canonical import Canonical, Refusal, refusal
@@ -23,12 +24,15 @@ from gossamer.model.batch import BulkChange, Committed, SeedRecord
 from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.reports.ports import CrawlReader
-from gossamer.reports.records import DeadFilter, ExcludedUrl
+from gossamer.reports.records import DeadFilter, ExcludedUrl, LimitedUrl
 from gossamer.seed.lists import with_scheme
 from gossamer.store.table.bulk_changes import DROPPED, MOST
 
-LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
-"""Reasons for exclusion by limits: these URLs are requeued when the limits allow them."""
+ENFORCEMENT_PATIENCE = 10.0
+"""Seconds that a request waits until changed limits are applied to all known URLs; then it says how many are left."""
+_SLICE_PATIENCE = 60.0
+"""Seconds for one slice: a slow store slows this down instead of ending it."""
+_Pairs = list[tuple[int, str]]
 WHERE = "POST /seed/urls"
 _NOT_TEXT = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]").search
 
@@ -54,6 +58,14 @@ class Unavailable(Exception):
         super().__init__(reason)
 
 
+class LimitProgress(NamedTuple):
+    """How far changed limits have been applied to the known URLs."""
+
+    excluded: int
+    requeued: int
+    unchecked: int  # known URLs that were not looked at yet
+
+
 class Control:
     """Makes changes to one crawl."""
 
@@ -67,6 +79,9 @@ class Control:
         self._canonicaliser = canonicaliser_for(config)
         self._addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
         self._changing = asyncio.Lock()  # one change of rules or overrides at a time
+        self._enforcement: asyncio.Task[None] | None = None
+        self._is_superseded = False  # other limits are about to be applied
+        self._requeued = self._unchecked = 0  # by the last change of limits
         self.changes = 0  # number of changes of the configuration or the overrides
         opened.crawl.engine.paused = overrides.paused
 
@@ -156,32 +171,33 @@ class Control:
 
     # --- limits ----------------------------------------------------------------------------------
 
-    async def reload(self, config: Config) -> int:
+    async def reload(self, config: Config) -> None:
         """Apply another configuration, as `gossamer crawl` does on SIGHUP: its rules and its settings for hosts. The
-        overrides still take precedence. Returns the number of requeued URLs. Raises ConfigError or Unavailable; then
-        nothing was changed."""
+        overrides still take precedence. Raises ConfigError or Unavailable; then nothing was changed."""
         async with self._changing:
-            self._require_available()
+            await self._end_enforcement()
             before, self._base = self._base, config
             try:
                 self._opened.crawl.change_rules(self.config)
             except BaseException:
                 self._base = before
                 raise
+            self._start_enforcement()
             await self._save()
-            return await self._requeue_allowed(LIMIT_REASONS)
 
-    async def set_limits(self, limits: Limits) -> int:
-        """Apply these limits to all URLs, including queued ones, and requeue URLs that only the old limits excluded.
-        Returns the number of requeued URLs. Raises ConfigError; then nothing was changed."""
+    async def set_limits(self, limits: Limits) -> LimitProgress:
+        """Apply these limits to all URLs: queued ones become excluded, and URLs that only the old limits excluded are
+        requeued. Returns when that is committed, or after some seconds with the progress so far; the rest is then done
+        in the background. Raises ConfigError; then nothing was changed."""
         async with self._changing:
-            self._require_available()
+            await self._end_enforcement()
             before, self._overrides.limits = self._overrides.limits, limits
             try:
                 self._opened.crawl.change_rules(self.config)
             except BaseException:
                 self._overrides.limits = before
                 raise
+            enforcement = self._start_enforcement()
             await self._save()
             self._opened.log.event(
                 "limits.changed",
@@ -189,7 +205,68 @@ class Control:
                 depth=limits.depth,
                 url_bytes=limits.url_bytes,
             )
-            return await self._requeue_allowed(LIMIT_REASONS)
+        await asyncio.wait({enforcement}, timeout=ENFORCEMENT_PATIENCE)
+        if enforcement.done():
+            enforcement.result()
+        return self.limit_progress
+
+    @property
+    def limit_progress(self) -> LimitProgress:
+        """Of the last change of limits."""
+        return LimitProgress(self._opened.crawl.engine.limit_enforcement.excluded, self._requeued, self._unchecked)
+
+    async def _end_enforcement(self) -> None:
+        """Stop applying the limits that are about to change. On return no exclusion is pending, so a URL that the new
+        limits allow is not excluded after it was loaded."""
+        self._require_available()
+        if self._enforcement is not None and not self._enforcement.done():
+            self._is_superseded = True
+            await asyncio.wait({self._enforcement})
+        await self._commit()
+
+    def _start_enforcement(self) -> asyncio.Task[None]:
+        """Apply the rules, which have changed just now, to the URLs that are known."""
+        crawl = self._opened.crawl
+        unfinished = crawl.engine.limit_enforcement.start()
+        self._is_superseded, self._requeued, self._unchecked = False, 0, crawl.counters.total["discovered"]
+        self._enforcement = task = asyncio.create_task(self._apply_limits(unfinished))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be waiting for it
+        return task
+
+    async def _apply_limits(self, unfinished: frozenset[int]) -> None:
+        """Exclude queued URLs and requeue excluded ones as the rules say now, a slice per commit. If the store fails or
+        the service stops, the queued URLs that are left are excluded by their visits, as after a restart."""
+        crawl = self._opened.crawl
+        pages, files = crawl.admission.rules, crawl.admission.file_rules
+
+        def next_changes(windows: Iterator[tuple[list[LimitedUrl], int]]) -> tuple[_Pairs, list[int], int] | None:
+            found = next(windows, None)
+            if found is None:
+                return None
+            excluded: _Pairs = []
+            allowed: list[int] = []
+            for number, url, host, depth, sitemap, state in found[0]:
+                reason = (files if sitemap else pages).may_enter(url, host, depth)
+                if state != UrlState.QUEUED:
+                    if reason is None:
+                        allowed.append(number)
+                elif reason is not None and reason in LIMIT_REASONS and number not in unfinished:
+                    excluded.append((number, reason))
+            return excluded, allowed, found[1]
+
+        with closing(await self._open_reader()) as reader:
+            windows = reader.dead_letters.limited(LIMIT_REASONS)
+            while not self._is_superseded and (found := await asyncio.to_thread(next_changes, windows)) is not None:
+                excluded, allowed, left = found
+                for at in range(0, len(excluded), MOST):
+                    self._require_available()
+                    crawl.store.batch.bulk_changes += exclusions(excluded[at : at + MOST])
+                    await self._commit(_SLICE_PATIENCE)
+                self._requeued += await self._change_states(
+                    allowed, UrlState.EXCLUDED, UrlState.QUEUED, LIMIT_REASONS, patience=_SLICE_PATIENCE
+                )
+                self._unchecked = left
+        await self._commit(_SLICE_PATIENCE)  # with what was loaded meanwhile
 
     async def _requeue_allowed(self, reasons: tuple[str, ...], host: HostKey | None = None) -> int:
         """Requeue URLs that were excluded for these reasons and are allowed now."""
@@ -303,13 +380,19 @@ class Control:
             raise Unavailable
 
     async def _change_states(
-        self, ids: Sequence[int], state: UrlState, to: UrlState, reasons: tuple[str, ...], because: str | None = None
+        self,
+        ids: Sequence[int],
+        state: UrlState,
+        to: UrlState,
+        reasons: tuple[str, ...],
+        because: str | None = None,
+        patience: float | None = None,
     ) -> int:
         done = 0
         for at in range(0, len(ids), MOST):
             order = BulkChange(tuple(ids[at : at + MOST]), state, to, reasons, because)
             self._opened.crawl.store.batch.bulk_changes.append(order)
-            await self._commit()
+            await self._commit(patience)
             done += order.changed
         return done
 

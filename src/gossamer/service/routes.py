@@ -12,13 +12,14 @@ from gossamer.config.load import Config
 from gossamer.config.overrides import Limits, Overrides, limits_of
 from gossamer.filter.domains import has_known_suffix
 from gossamer.filter.scope import parse_domains, read_host
+from gossamer.model.outcome import FailureClass
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey
 from gossamer.observe.snapshot import Snapshot
 from gossamer.reports.records import DeadFilter, PageFilter
 from gossamer.seed.lists import split_seed_string
 from gossamer.service.access import LINES
-from gossamer.service.control import Control, SeedResult
+from gossamer.service.control import Control, LimitProgress, SeedResult
 from gossamer.service.event_stream import EventStream
 from gossamer.service.metrics import Metrics
 from gossamer.service.queries import ReadQueries
@@ -223,7 +224,8 @@ def _seeds_answer(counts: dict[str, int], answers: Sequence[SeedResult]) -> dict
 def _add_limits(app: FastAPI, dependencies: Dependencies) -> None:
     @app.get("/url/limit", summary="Current limits on URLs", response_model=LimitsAnswer)
     async def limits() -> Any:
-        return _limits_answer(limits_of(dependencies.control.config), 0)
+        """`excluded`, `returned` and `unchecked` are those of the last change since the service was started."""
+        return _limits_answer(limits_of(dependencies.control.config), dependencies.control.limit_progress)
 
     @app.post(
         "/url/limit",
@@ -232,23 +234,33 @@ def _add_limits(app: FastAPI, dependencies: Dependencies) -> None:
         openapi_extra=body_schema(NewLimits),
     )
     async def change(request: Request) -> Any:
-        """Takes effect at once and for queued URLs too: a URL beyond a limit becomes `excluded` when it would be
-        visited, and is requeued when the limit is lifted. Persists across restarts."""
+        """Takes effect at once and for queued URLs too: a URL beyond a limit becomes `excluded`, and is requeued when
+        the limit is lifted. Limits that are not given stay as they are. The response follows the commit; with very many
+        URLs it comes earlier, and `unchecked` says how many are left. Persists across restarts."""
         wanted = await read_body(request, NewLimits)
+        given = wanted.model_fields_set
+        if not given:
+            names = ", ".join(NewLimits.model_fields)
+            raise http_error(422, f"body: at least one of {names} is required")
         control = dependencies.control
-        domains = limits_of(control.config).excluded_domains
+        now = limits_of(control.config)
+        domains = now.excluded_domains
         if wanted.excludedDomains is not None:
             domains = tuple(sorted(parse_domains(wanted.excludedDomains, "excludedDomains")))
-        chosen = Limits(domains, wanted.depthLimit, wanted.urlLengthLimit)
+        depth = wanted.depthLimit if "depthLimit" in given else now.depth
+        length = wanted.urlLengthLimit if "urlLengthLimit" in given else now.url_bytes
+        chosen = Limits(domains, depth, length)
         return _limits_answer(chosen, await control.set_limits(chosen))
 
 
-def _limits_answer(limits: Limits, returned: int) -> dict[str, Any]:
+def _limits_answer(limits: Limits, progress: LimitProgress) -> dict[str, Any]:
     return {
         "excludedDomains": list(limits.excluded_domains),
         "depthLimit": limits.depth,
         "urlLengthLimit": limits.url_bytes,
-        "returned": returned,
+        "excluded": progress.excluded,
+        "returned": progress.requeued,
+        "unchecked": progress.unchecked,
     }
 
 
@@ -355,10 +367,11 @@ def _add_dead(app: FastAPI, dependencies: Dependencies) -> None:
     async def dead(
         host: HostQuery = None,
         reason: Annotated[str | None, Query(max_length=100)] = None,
+        failure_class: Annotated[FailureClass | None, Query(alias="class")] = None,
         after: After = 0,
         most: Most = 100,
     ) -> Any:
-        wanted = DeadFilter(host=host, reason=reason)
+        wanted = DeadFilter(host=host, reason=reason, failure_class=failure_class)
         found = await dependencies.queries.dead(dependencies.crawl.config, wanted, after, most)
         return {"dead": found.items, "next": found.next}
 
@@ -366,11 +379,12 @@ def _add_dead(app: FastAPI, dependencies: Dependencies) -> None:
         "/dead", summary="Requeue or drop dead letters", response_model=Done, openapi_extra=body_schema(DeadAction)
     )
     async def handle(request: Request) -> Any:
-        """All dead letters, those of a host or with a reason, or the listed URLs. `requeue`: visit them again, with all
-        their retries; `drop`: exclude them permanently."""
+        """All dead letters, those of a host, of a class or with a reason, or the listed URLs. `requeue`: visit them
+        again, with all their retries; `drop`: exclude them permanently."""
         wanted = await read_body(request, DeadAction)
-        if wanted.urls is not None and (wanted.host is not None or wanted.reason is not None):
-            raise http_error(422, "urls: cannot be combined with host or reason", "urls")
-        chosen = DeadFilter(host=wanted.host, reason=wanted.reason)
+        kind = None if wanted.failure_class is None else FailureClass(wanted.failure_class)
+        chosen = DeadFilter(host=wanted.host, reason=wanted.reason, failure_class=kind)
+        if wanted.urls is not None and chosen != DeadFilter():
+            raise http_error(422, "urls: cannot be combined with host, reason or class", "urls")
         action = dependencies.control.requeue_dead if wanted.action == "requeue" else dependencies.control.drop_dead
         return {"done": await action(chosen, wanted.urls)}

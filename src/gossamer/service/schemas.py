@@ -148,8 +148,15 @@ class NewLimits(Body):
     excludedDomains: list[Annotated[str, WithJsonSchema({"type": "string", "format": "domain"})]] | None = Field(
         default=None, max_length=100_000, description="including their subdomains; unchanged if absent"
     )
-    depthLimit: Whole = Field(ge=0, le=_MOST_DEPTH, description="links followed from a seed")
-    urlLengthLimit: Whole = Field(ge=16, le=65_536, description="bytes of a URL in its canonical form")
+    # Only `model_fields_set` says which limits are given; null is not a limit.
+    depthLimit: Whole = Field(
+        default_factory=int, ge=0, le=_MOST_DEPTH, description="links followed from a seed; unchanged if absent"
+    )
+    urlLengthLimit: Whole = Field(
+        default_factory=int, ge=16, le=65_536, description="bytes of a URL in its canonical form; unchanged if absent"
+    )
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
 
 class HostAction(Body):
@@ -172,15 +179,18 @@ class DeadAction(Body):
     action: Literal["requeue", "drop"]
     host: str | None = Field(default=None, description="only dead letters of this host")
     reason: str | None = Field(default=None, description="only dead letters with this reason")
+    failure_class: Literal["failed", "corrupted"] | None = Field(
+        default=None, alias="class", description="only dead letters of this class"
+    )
     urls: list[str] | None = Field(
-        default=None, max_length=10_000, description="only these URLs; cannot be combined with `host` or `reason`"
+        default=None, max_length=10_000, description="only these URLs; cannot be combined with the other fields"
     )
 
     model_config = ConfigDict(
         json_schema_extra={
             "anyOf": [
                 {"properties": {"urls": {"type": "null"}}},
-                {"properties": {"host": {"type": "null"}, "reason": {"type": "null"}}},
+                {"properties": {"host": {"type": "null"}, "reason": {"type": "null"}, "class": {"type": "null"}}},
             ]
         }
     )
@@ -217,7 +227,9 @@ class LimitsAnswer(BaseModel):
     excludedDomains: list[str]
     depthLimit: int
     urlLengthLimit: int
+    excluded: int = Field(default=0, description="queued URLs excluded because a limit was tightened")
     returned: int = Field(default=0, description="URLs requeued because a limit was lifted")
+    unchecked: int = Field(default=0, description="known URLs to be checked; 0 when the change is complete")
 
 
 class HostAnswer(BaseModel):

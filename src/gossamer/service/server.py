@@ -132,8 +132,7 @@ async def _run(
     loop.add_signal_handler(signal.SIGHUP, on_hangup)
     ready = asyncio.create_task(bridge.ready.wait())
     try:
-        running = asyncio.create_task(crawl.engine.run())
-        interrupts.running = running
+        running = asyncio.create_task(interrupts.run())
         serving = asyncio.create_task(bridge.serve(policy))
         await asyncio.wait([ready, serving], return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
@@ -149,11 +148,7 @@ async def _run(
         if not running.done():
             crawl.engine.stop()
         await serving
-        try:
-            await running
-        except asyncio.CancelledError:
-            if not interrupts.count:
-                raise
+        await running
         opened.log.event("service.ended")
     finally:
         ready.cancel()

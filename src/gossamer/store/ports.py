@@ -93,19 +93,26 @@ class Tables(Protocol):
 
 
 class PartitionOwner(Protocol):
-    """Which worker owns which partition of the domains. `model.partition.WorkerShare` is a fixed share."""
+    """Which worker owns which partition of the domains. `model.partition.WorkerShare` is a fixed share.
+
+    A domain belongs to one partition permanently, and a partition has one owner at most: only the owner contacts its
+    hosts and writes their rows. Ownership may change while a crawl runs, but all answers within one commit agree. A
+    worker gives up a partition after it has committed everything about it, and takes one over in a commit of its own.
+    Called from the store's thread, and on the event loop before the crawl runs. Never waits and never fails.
+    """
 
     @property
     def number(self) -> int:
-        """Of this worker."""
+        """Of this worker; no other worker has the same at the same time."""
         ...
 
     def owner_of(self, partition: int) -> int:
-        """The number of the worker that owns a partition."""
+        """Under which number the outbox keeps URLs of a partition: that of its owner. Where owners change, a number
+        that stands for a partition of another worker, under which any owner finds them."""
         ...
 
     def owns(self, partition: int) -> bool:
-        """Whether this worker does."""
+        """Whether this worker owns a partition: `owner_of` is then its own `number`."""
         ...
 
 
@@ -148,7 +155,11 @@ class TaskSource(Protocol):
 
 
 class Contacts(Protocol):
-    """Records contacts so that a crash cannot make us forget them. Never waits. Raises StoreFailed."""
+    """Records contacts so that a crash cannot make us forget them. Never waits. Called on the event loop, twice for
+    every request. Raises StoreFailed; then the host must not be contacted.
+
+    Hosts are numbers. One that has no row in the store has a number that no row has.
+    """
 
     def started(self, host_id: HostId, at: Instant, last_took: float, address: str) -> None:
         """About to contact the host. After this returns, a crash of the process cannot lose it."""
@@ -161,7 +172,14 @@ class Contacts(Protocol):
 
 class ContactJournal(Contacts, Protocol):
     """The contacts that no commit knows of yet. `last_contacts` before a crawl starts, then `begin`; `turn_over` before
-    a batch is committed and `forget` after it."""
+    a batch is committed and `forget` after it.
+
+    Belongs to one worker, on its own machine, also where the store is shared: it is for the next process in the same
+    directory, which holds the lock of that directory. A worker elsewhere that takes over the hosts does not read it and
+    waits instead, as long as the contact of which it cannot know may require. What was recorded survives the death of
+    the process; it need not survive that of the machine, which takes longer than any delay. All methods raise
+    StoreFailed.
+    """
 
     def last_contacts(self) -> dict[HostId, LastContact]:
         """What the last process left: the last contact of each host that is not known to be committed."""
@@ -181,7 +199,7 @@ class ContactJournal(Contacts, Protocol):
         ...
 
     def close(self) -> None:
-        """Stop recording. What no commit knows of stays."""
+        """Stop recording. What no commit knows of stays, and can still be read."""
         ...
 
     def clear(self) -> None:
@@ -211,10 +229,11 @@ class Location(NamedTuple):
 
 
 class CaptureFiles(Protocol):
-    """Append-only files of captures. Used from the store's thread only."""
+    """Append-only files of captures. Used from the store's thread only. All methods raise StoreFailed (DiskFull); what
+    is not committed is then undone by `roll_back`, or when the crawl is opened the next time."""
 
     def append(self, capture: Capture) -> Location:
-        """Write one document (request and response). Raises DiskFull; then nothing of it is in the file."""
+        """Write one document (request and response)."""
         ...
 
     def flush(self) -> Mapping[str, int]:

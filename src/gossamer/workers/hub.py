@@ -34,6 +34,8 @@ def merge_snapshots(snapshots: Sequence[Snapshot], *, finished: bool) -> Snapsho
         values = [getattr(snapshot, name) for snapshot in snapshots]
         if name in _LARGEST:
             found[name] = max(values)
+        elif name == "next_missing":
+            found[name] = min((value for value in values if value is not None), default=None)
         elif isinstance(values[0], bool):
             found[name] = any(values)
         elif isinstance(values[0], int | float):

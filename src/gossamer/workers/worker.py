@@ -66,17 +66,13 @@ class Worker:
         engine.keep_open = True
         await self._go.wait()
         watching = asyncio.create_task(self._exchange.report_activity())
-        running = self._interrupts.running = asyncio.create_task(engine.run())
         self._exchange.send_all()
         try:
-            await running
-        except asyncio.CancelledError:
-            if not self._interrupts.count:
-                raise
+            await self._interrupts.run()
         finally:
             watching.cancel()
             self._exchange.close()
-        return self._opened.watch.snapshot()
+        return self._opened.watch.last_snapshot()
 
     def on_message(self, what: str, *rest: Any) -> None:
         """Handle a message of the supervisor."""

@@ -13,12 +13,11 @@ from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
 from gossamer.model.facts import UrlFacts
 from gossamer.model.outcome import Response
-from gossamer.model.partition import WorkerShare
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.ports import Location
+from gossamer.store.ports import Location, PartitionOwner
 from gossamer.store.table.link_counts import TARGETS_AT_ONCE
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.priorities import reorder
@@ -93,7 +92,7 @@ class Store:
         tables: Path | AnyTables,
         ordering: Ordering | None = None,
         targets_at_once: int = TARGETS_AT_ONCE,
-        part: WorkerShare | None = None,
+        part: PartitionOwner | None = None,
     ) -> None:
         """In these tables, or in SQLite's of a path."""
         self.tables = SqliteTables(tables) if isinstance(tables, Path) else tables

@@ -30,13 +30,11 @@ def interrupted(directory: Path, script: dict[str, Step], *signals_at: float) ->
     async def main() -> tuple[float, bool, ScriptedCrawl]:
         async with opened(directory, script) as crawl:
             interrupts = Interrupts(crawl.crawl)
-            running = asyncio.create_task(crawl.crawl.engine.run())
-            interrupts.running = running
             for at in signals_at:
                 asyncio.get_running_loop().call_later(at, interrupts.on_signal)
-            await asyncio.wait([running])
+            await interrupts.run()
             assert interrupts.count == len(signals_at)
-            return crawl.clock.now() - crawl.began, running.cancelled(), crawl
+            return crawl.clock.now() - crawl.began, interrupts.cut_off, crawl
 
     return run_in_step(main())
 

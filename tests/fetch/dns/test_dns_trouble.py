@@ -9,7 +9,6 @@ import pytest
 
 from gossamer.clock import VirtualClock
 from gossamer.fetch.dns.backoff import BackoffRules
-from gossamer.fetch.dns.breaker import BreakerRules
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.model.outcome import Failed, Failure
@@ -27,7 +26,6 @@ def resolver_at(
     clock: VirtualClock | None = None,
     answer_time: float = 0.3,
     domain_of: bool = False,
-    calm: float = 5.0,
 ) -> Resolver:
     return Resolver(
         servers,
@@ -35,7 +33,6 @@ def resolver_at(
         answer_time=Seconds(answer_time),
         chance=random.Random(3),
         domain_of=(lambda host: Domain(".".join(host.split(".")[-2:]))) if domain_of else None,
-        breaker=BreakerRules(calm=Seconds(calm)),
         backoff=BackoffRules(jitter=0.0),
     )
 
@@ -236,10 +233,10 @@ def test_a_name_half_of_whose_answer_was_lost_while_the_resolver_was_sick_is_not
             while not server.questions(X):  # noqa: ASYNC110 - the server has no event to wait for
                 await asyncio.sleep(0)
             if sick:  # other names find out that nobody answers, and then that somebody does again
-                for name in ("a.test", "b.test"):
-                    resolver._breaker.on_no_answer(HostKey(name), clock.now(), clock.now(), unreachable=True)
+                for _ in range(2):
+                    resolver._breaker.on_no_answer(clock.now(), unreachable=True)
                 clock.advance(Seconds(1.0))
-                resolver._breaker.on_answer(GOOD, clock.now())
+                resolver._breaker.on_answer(clock.now())
             return await waiting, clock.now()
 
     outcome, now = run(main())
@@ -290,8 +287,9 @@ def test_a_crowd_of_dead_names_costs_one_probe_and_no_healthy_name_waits() -> No
         return SILENT if host.startswith("dead") else a("192.0.2.1")
 
     async def main() -> tuple[set[type], set[type], int, bool]:
-        async with resolving(zone) as (resolver, _, _clock):
+        async with resolving(zone) as (resolver, _, clock):
             await resolver.resolve(GOOD)
+            clock.advance(Seconds(6.0))
             dead = await asyncio.gather(*(resolver.resolve(HostKey(f"dead{n}.test")) for n in range(200)))
             new = [await resolver.resolve(HostKey(f"new{number}.test")) for number in range(50)]
             statistics = resolver.statistics()

@@ -42,7 +42,7 @@ def test_the_figures_are_there_for_programs(capsys: pytest.CaptureFixture[str]) 
     assert (found["pages"], found["days"], found["cycle"]) == (150, 40, 7)
     assert 0 < found["optimum"] < 1
     names = [policy["policy"] for policy in found["policies"]]
-    assert names == ["optimal", "fixed", "nutch-adaptive", "stormcrawler-adaptive", "known-rates"]
+    assert names == ["adaptive", "optimal", "fixed", "nutch-adaptive", "stormcrawler-adaptive", "known-rates"]
     assert all(0 < policy["weighted"] <= 1 and len(policy["curve"]) == 73 for policy in found["policies"])
     assert all(len(policy["plain_curve"]) == 73 for policy in found["policies"])
     assert 0 < found["optimum_plain"] < 1

@@ -22,13 +22,14 @@ from tests.reports.explain.stories import NOW, RULES, VISIT, form, known
 
 TRUSTED = HostTrust(honest=48, dishonest=2, reports=40, confirmed=38, changes=50, reported_changes=40)
 WEEK = Seconds(7 * DAY)
+OPTIMAL = Config(recrawl=RecrawlSection(policy="optimal"))
 
 
 def story_of(
     trust: HostTrust | None = None, listing: ListingFact | None = None, config: Config | None = None, **more: object
 ) -> Story:
     """Of a stored page that was visited four times, and is due a week after that."""
-    config = config or Config()
+    config = config or OPTIMAL
     changing = HostChangeHistory(HostRates(20, 2.0), trust or HostTrust()).to_text()
     fact = RecrawlFact(WEEK, 2.0, 60.0, changing, price_text(Price(1.0, 2.5)))._replace(**more)  # type: ignore[arg-type]
     facts: Facts = known(UrlState.STORED)
@@ -105,11 +106,28 @@ def test_a_sitemap_is_told_to_be_one_that_is_not_given_up() -> None:
 
 
 def test_limits_and_rules_are_told() -> None:
-    near = Config(recrawl=RecrawlSection(longest=2 * DAY))
+    near = Config(recrawl=RecrawlSection(policy="optimal", longest=2 * DAY))
     ruled = Config(recrawl=RecrawlSection(rules=(RecrawlRuleSection(pattern="*", interval=WEEK),)))
 
     assert "limited to the longest interval" in text_of(story_of(config=near))
     assert "the interval of rule 1; the page changes about every 30 days (within" in text_of(story_of(config=ruled))
+
+
+def test_the_reason_for_visiting_a_volatile_page_less_often_is_told() -> None:
+    calm, volatile, abandoned = (text_of(story_of(rate_shape=20.0, rate_span=days)) for days in (600.0, 7.0, 0.01))
+
+    reason = "a page that changes less often is visited sooner, because its copy stays fresh for longer"
+    assert [reason in text for text in (calm, volatile, abandoned)] == [False, True, True]
+
+
+def test_without_a_budget_the_time_between_changes_is_told() -> None:
+    known, new = story_of(config=Config()), story_of(config=Config(), rate_shape=None, rate_span=None)
+
+    assert recrawl_of(known).policy == "adaptive"
+    assert recrawl_of(known).change_interval == pytest.approx(30 * DAY)
+    assert "by adaptive: about the time between its changes, 30 days, from 4 visits, 1 of which" in text_of(known)
+    assert recrawl_of(new).assumed
+    assert "by adaptive: the default interval" in text_of(new)
 
 
 def test_the_same_is_told_as_an_object() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from gossamer.config.overrides import HostOverride
 from gossamer.frontier.orderings import ORDERINGS
+from gossamer.frontier.orderings.class_rules import PriorityClass, PriorityRule, PriorityRules
 from gossamer.model.formats import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
@@ -124,6 +125,23 @@ def test_a_priority_by_classes_is_told_with_its_class() -> None:
 
     assert first == f"{QUEUED.priority / 1024:.4f} by mercator: class medium (1), depth 2"
     assert assumed.endswith("depth 1, assuming a link from a seed")
+
+
+def test_a_rule_that_overrides_the_score_is_told() -> None:
+    rule = PriorityRule("rule 2 (host h.test): high", PriorityClass.HIGH, "h.test")
+    for order, first in (("mercator", "class medium (1)"), ("novelty", "in order of score")):
+        ordering = ORDERINGS[order]()
+        ordering.use_rules(PriorityRules([rule]))
+        position = ordering.standing(QUEUED.learnt)
+        queued = replace(QUEUED, priority=position.priority, front=1 if order == "mercator" else 0)
+        facts, rules = replace(FACTS, url=queued, order=order), replace(RULES, ordering=ordering)
+        story = build_story(form(), facts, rules, now=NOW, running=True)
+
+        text = "\n".join(story_lines(story))
+        assert first in text
+        assert "priority.rules overrides the score: rule 2 (host h.test): high" in text
+        assert story.standing is not None
+        assert story.standing.rule == rule.name and story.standing.queued_with is None
 
 
 def test_a_queue_in_another_order_is_told_last() -> None:

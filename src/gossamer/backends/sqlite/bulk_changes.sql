@@ -21,6 +21,12 @@ WHERE u.id > ? AND u.id <= ? AND u.state = 6 AND u.reason IN (SELECT value FROM 
 SELECT u.id, u.url, h.host, u.depth, u.sitemap FROM urls u JOIN hosts h ON h.id = u.host_id
 WHERE u.host_id = ? AND u.id > ? AND u.id <= ? AND u.state = 6 AND u.reason IN (SELECT value FROM json_each(?)) ORDER BY u.id
 
+-- Limits: queued URLs may be excluded, excluded ones may return. A queued recrawl is left to its visit.
+-- name: limited
+SELECT u.id, u.url, h.host, u.depth, u.sitemap, u.state FROM urls u JOIN hosts h ON h.id = u.host_id
+WHERE u.id > ?1 AND u.id <= ?2 AND ((u.state = 0 AND u.was IS NULL)
+    OR (u.state = 6 AND u.reason IN (SELECT value FROM json_each(?3)))) ORDER BY u.id
+
 -- What a rule about traps has kept out; follows the index of excluded URLs.
 -- name: hosts_with_cuts
 SELECT h.id, h.host FROM hosts h
@@ -31,4 +37,5 @@ SELECT id FROM urls WHERE state = 6 AND host_id = ? AND reason >= 'trap:' AND re
 
 -- name: dead_ids
 SELECT id FROM urls WHERE state = 7 AND id > ?1 AND (?2 IS NULL OR host_id = ?2) AND (?3 IS NULL OR reason = ?3)
-ORDER BY id LIMIT ?4
+    AND (?4 IS NULL OR (coalesce(reason, '') IN (SELECT value FROM json_each(?5))) = ?4)
+ORDER BY id LIMIT ?6

@@ -24,6 +24,7 @@ from gossamer.backends.sqlite.database import (
     translated,
     write_rows,
 )
+from gossamer.errors import StoreFailed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -159,7 +160,10 @@ class SqliteTables:
         self.path = path
 
     def exist(self) -> bool:
-        return self.path.exists()
+        try:
+            return self.path.exists()
+        except OSError as error:
+            raise StoreFailed(f"{self.path}: {error.strerror or error}") from error
 
     def open_writer(self) -> SqliteDatabase:
         return open_writer(self.path)

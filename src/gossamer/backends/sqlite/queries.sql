@@ -250,6 +250,10 @@ FROM new WHERE urls.id = new.id
 SELECT /*facts*/, u.front, u.place, u.priority, u.available_at
 FROM urls u NOT INDEXED WHERE id > ? AND state = 0 ORDER BY id LIMIT ?
 
+-- name: hosts_of
+WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
+SELECT json_group_array(json_array(u.id, u.host_id)) FROM new CROSS JOIN urls u ON u.id = new.id
+
 -- name: count_queued
 SELECT count(*) FROM urls WHERE state = 0
 

@@ -9,7 +9,8 @@ one. After a clean stop it has nothing to do.
 import errno
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -70,7 +71,8 @@ class WarcWriter:
         self._committed_length = 0
         self._serial = 0
         self._warcinfo_id = ids.next()
-        self._resume(committed or {})
+        with _our_errors(str(directory)):
+            self._resume(committed or {})
 
     @property
     def file_name(self) -> str:
@@ -118,10 +120,8 @@ class WarcWriter:
         """Make everything appended so far survive a power failure. To be called before the commit."""
         if self._fd is None or not self._dirty:
             return
-        try:
+        with _our_errors(self._name):
             os.fdatasync(self._fd)
-        except OSError as error:
-            raise _failure(error, self._name) from error
         self._dirty = False
 
     def mark_committed(self) -> None:
@@ -146,8 +146,9 @@ class WarcWriter:
     def close(self) -> None:
         """Close the file. What is not committed stays until `cut_back` removes it."""
         if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+            descriptor, self._fd = self._fd, None
+            with _our_errors(self._name):
+                os.close(descriptor)
 
     def _resume(self, committed: Mapping[str, int]) -> None:
         ours = file_names_of(self._prefix)
@@ -178,14 +179,16 @@ class WarcWriter:
         self._serial += 1
         stamp = _stamp(self._clock)
         name = f"{self._prefix}-{stamp}-{self._serial:05d}.warc.gz"
-        try:
+        with _our_errors(name):
             self._directory.mkdir(parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._fd = os.open(self._directory / name, flags, 0o644)
-            sync_directory(self._directory)
-        except OSError as error:
-            self.close()
-            raise _failure(error, name) from error
+            descriptor = os.open(self._directory / name, flags, 0o644)
+            try:
+                sync_directory(self._directory)
+            except OSError:
+                os.close(descriptor)
+                raise
+        self._fd = descriptor
         self._name = name
         self._length = self._committed_length = 0
         self._info_due = True
@@ -211,10 +214,8 @@ class WarcWriter:
         """Make the file `_length` bytes long."""
         assert self._fd is not None
         self._torn = True
-        try:
+        with _our_errors(self._name):
             os.ftruncate(self._fd, self._length)
-        except OSError as error:
-            raise _failure(error, self._name) from error
         self._torn = False
         self._dirty = True
 
@@ -235,6 +236,15 @@ def _stamp(clock: Clock) -> str:
 def _failure(error: OSError, name: str) -> StoreFailed:
     kind = DiskFull if error.errno in _NO_ROOM else StoreFailed
     return kind(f"{name}: {error.strerror or error}")
+
+
+@contextmanager
+def _our_errors(name: str) -> Iterator[None]:
+    """Errors of the file system as StoreFailed (DiskFull)."""
+    try:
+        yield
+    except OSError as error:
+        raise _failure(error, name) from error
 
 
 class RepairKind(Enum):
@@ -260,8 +270,13 @@ def cut_back(directory: Path, committed: Mapping[str, int], prefix: str = FILE_P
     """Cut the files in `directory` to the lengths in `committed`; say what was amiss, in the order of names.
 
     A file that `committed` does not name is removed if its name is one of ours with this prefix, else left alone.
-    No writer may have a file open. May raise OSError; running it again is then safe.
+    No writer may have a file open. Raises StoreFailed; running it again is then safe.
     """
+    with _our_errors(str(directory)):
+        return _cut_back(directory, committed, prefix)
+
+
+def _cut_back(directory: Path, committed: Mapping[str, int], prefix: str) -> list[Repair]:
     repairs: list[Repair] = []
     for name, length in committed.items():
         if Path(name).name != name:

@@ -35,7 +35,9 @@ from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.limit_enforcement import LimitEnforcement
 from gossamer.crawl.observers import Observers
+from gossamer.crawl.reordering import Reordering
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -225,7 +227,8 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
     settler, events = Settler(state, planner, observers), OutcomeEvents()
     requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), known.tokens, known.pace)
-    observers.subscribe(network.requester, counters, host_contexts, entry.feedback, requeue, events)
+    reordering = Reordering(policies.ordering, store)
+    observers.subscribe(network.requester, counters, host_contexts, entry.feedback, requeue, reordering, events)
 
     documents = _documents_for(config, stored, entry, state, hosts, settler)
     max_hosts = config.frontier.max_hosts
@@ -256,7 +259,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         state,
         observers,
         host_contexts,
-        EngineStages(visitor, documents.queue, requeue, events),
+        EngineStages(visitor, documents.queue, requeue, events, LimitEnforcement(state, entry.admission)),
         queries=queries,
         bodies=network.bodies,
         warm_up=WarmUp(queries, documents.duplicates.contents, entry.seen, documents.duplicates.near),
@@ -286,6 +289,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         reports=TableReader(opening.tables.open_reader()),
         tables=opening.tables,
         archive=stored.archive.reading,
+        reordering=reordering,
     )
 
 
@@ -435,7 +439,13 @@ def _network_for(
     may_dial = may_dial_for(clock, addresses.may_dial)
     bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
-    resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
+    resolver = Resolver(
+        config.name_servers or None,
+        clock,
+        chance=chance,
+        domain_of=registrable_domain,
+        on_outage=observers.dns_failing,
+    )
     audit = audit_for(config, observers.politeness_violated)
     for address, until in resting:
         audit.restore(None, address, until)

@@ -6,10 +6,17 @@ from dataclasses import dataclass
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config
-from gossamer.config.policies import opening_price_for, recrawl_rules_for, rules_for
+from gossamer.config.policies import (
+    opening_price_for,
+    priority_rules_for,
+    recrawl_policy_for,
+    recrawl_rules_for,
+    rules_for,
+)
 from gossamer.crawl.counters import Counters
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.engine import Engine
+from gossamer.crawl.reordering import Reordering
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester
@@ -54,19 +61,23 @@ class Crawl:
     reports: CrawlReader  # for the reader thread
     tables: Tables
     archive: Archive  # what is committed
+    reordering: Reordering
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
         return TableReader(self.tables.open_reader())
 
     def change_rules(self, config: Config) -> None:
-        """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
-        too. Raises ConfigError; then nothing was changed."""
+        """Take scope rules, host settings, priority rules and recrawl settings from another configuration, at once and
+        for queued URLs too. Raises ConfigError; then nothing was changed."""
         hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
+        priorities = priority_rules_for(config)
+        policy = recrawl_policy_for(config)
         self.admission.change_rules(rules_for(config, self.scope_seeds))
         self.hosts.replace_with(hosts)
+        self.reordering.change_rules(priorities)
         requeue = self.engine.requeue
-        requeue.planner.reconfigure(config.recrawl, recrawls, opening_price_for(config))
+        requeue.planner.reconfigure(config.recrawl, policy, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
         self.engine.pump_soon()
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -147,6 +147,12 @@ class _CrawlLogger(CrawlObserver):
         else:
             self._log.event("store.recovered")
 
+    def dns_failing(self, failing: bool) -> None:
+        if failing:
+            self._log.event("dns.failing")
+        else:
+            self._log.event("dns.recovered")
+
     def load_changed(self, load: Load, reason: str) -> None:
         self._log.event("selector.load", mode=load.value, reason=reason)
 
@@ -228,6 +234,14 @@ class Watch:
             self._lag = max(late, self._lag * 0.98)
             self._worst_lag = max(late, self._worst_lag)
             self._wakings.note_seconds(late)
+
+    def last_snapshot(self) -> Snapshot:
+        """The snapshot for the report. Reads the store: the reader thread has ended, and nothing else is to be done."""
+        last = self.snapshot()
+        if last.missing:
+            with suppress(StoreFailed):  # then the report has no date
+                last = replace(last, next_missing=self._crawl.reports.status.waits(last.at).next_missing)
+        return last
 
     async def sample(self) -> None:
         """Estimate the freshness of the stored pages once a minute. Costs the reader thread some ten milliseconds."""

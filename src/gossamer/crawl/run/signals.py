@@ -49,17 +49,12 @@ async def _run(
                 loop.add_signal_handler(number, interrupts.on_signal)
             if reread is not None:
                 loop.add_signal_handler(signal.SIGHUP, _change_rules, opened.crawl, reread, opened.log)
-            running = asyncio.create_task(opened.crawl.engine.run())
-            interrupts.running = running
             leaving = asyncio.create_task(_stop_when_all_paused(opened.crawl, opened.log, config.frontier.max_hosts))
             try:
-                await running
-            except asyncio.CancelledError:
-                if not interrupts.count:
-                    raise
+                await interrupts.run()
             finally:
                 leaving.cancel()
-            last = opened.watch.snapshot()
+            last = opened.watch.last_snapshot()
     finally:
         # Not before: another Ctrl-C must not interrupt the cleanup.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -98,12 +93,27 @@ def _only_paused_left(crawl: Crawl, max_hosts: int) -> bool:
 
 
 class Interrupts:
-    """Ctrl-C: the first finishes the visits in flight, the second stops at once. Neither loses anything."""
+    """Runs a crawl that Ctrl-C ends: the first finishes the visits in flight, the second stops at once. Neither loses
+    anything."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
         self.count = 0
-        self.running: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Run the crawl to its end, whether by itself or by a signal. Raises what the engine raises."""
+        self._running = asyncio.create_task(self._crawl.engine.run())
+        try:
+            await self._running
+        except asyncio.CancelledError:
+            if not self.count:
+                raise
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether visits in flight were dropped."""
+        return self._running is not None and self._running.cancelled()
 
     def on_signal(self) -> None:
         self.count += 1
@@ -114,5 +124,5 @@ class Interrupts:
             self._cancel()
 
     def _cancel(self) -> None:
-        if self.running is not None and not self.running.done():
-            self.running.cancel()
+        if self._running is not None and not self._running.done():
+            self._running.cancel()

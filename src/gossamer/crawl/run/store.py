@@ -15,6 +15,7 @@ from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
     any_host_exempt,
+    recrawl_policy_for,
     trap_exemption,
 )
 from gossamer.crawl.document.admission import Admission
@@ -149,7 +150,7 @@ def read_metadata(
     config, facts = opening.config, Metadata(db)
     hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
     facts.save_options(shape_of(config))
-    facts.set_recrawl_policy(config.recrawl.policy)
+    facts.set_memory_format(recrawl_policy_for(config).memory_format)
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
@@ -174,7 +175,7 @@ def table_writer(
 ) -> TableWriter:
     """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration."""
     config, now = opening.config, opening.clock.now()
-    reorder(db, ordering.name, ordering, now, settings=ordering.settings)
+    reorder(db, ordering.name, ordering, now, settings=ordering.queue_settings)
     if any_host_exempt(config):
         lift_cuts(db, trap_exemption(config), ordering, now)
     return TableWriter(

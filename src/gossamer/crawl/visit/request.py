@@ -180,6 +180,18 @@ class Requester(CrawlObserver):
         del self.open_contacts[visit.host_id]
         self._audit.on_request_end(visit.host, route.address, now, Seconds(0.0), contacted=False)
 
+    def record_failures(self, visit: Visit, context: HostContext, until: Instant) -> None:
+        """Store the failures of a host that was not contacted: it may lose its back queue before it is given up."""
+        if context.trouble is not None:
+            self._store.batch.hosts[visit.host_id] = HostClock(
+                visit.host_id,
+                until,
+                visit.last_took,
+                visit.address,
+                context.rest_reason,
+                failures=context.trouble.to_text(),
+            )
+
     def contact_ended(
         self,
         host_id: HostId,

@@ -98,7 +98,7 @@ class RobotsFetcher:
         row = await self._find_host(hop.host)
         route = await self._requester.route_to(hop.host, visit.address)
         now = self._clock.now()
-        if isinstance(route, ResolveLater):
+        if isinstance(route, ResolveLater) and not route.blames_host:
             self._postpone(visit, route.until)
             return None
         if isinstance(route, Failed):

@@ -128,7 +128,7 @@ class Visitor:
             return
         route = await self._requester.route_to(host, visit.address)
         now = self._clock.now()
-        if isinstance(route, ResolveLater):  # neither the URL nor its host is to blame
+        if isinstance(route, ResolveLater) and not route.blames_host:  # nor is the URL to blame
             self._frontier.delay(host_id, route.until)
             self._frontier.finish(visit, None, now, again=True)
         elif isinstance(route, Failed):
@@ -281,6 +281,8 @@ class Visitor:
             batch = self._store.batch
             if isinstance(target, Candidate):
                 batch.candidates.append(target)
+            if self._trap_accounts is not None:
+                self._trap_accounts.on_redirect(visit, target.url, target.host, isinstance(target, Candidate))
             if (link := self._admission.redirect_link(visit, target)) is not None:
                 batch.links.append(link)
             self._settle(
@@ -305,7 +307,8 @@ class Visitor:
             self._exclude(visit, Failure.BLOCKED_ADDRESS.value, failed.detail)
             return
         host_verdict = self._judge(visit, context, failed.failure.value, now, RETRY_RULES[failed.failure])
-        self._frontier.finish(visit, None, now)
+        until = self._frontier.finish(visit, None, now)
+        self._requester.record_failures(visit, context, until)
         self._settle(visit, self._disposition.on_failure(visit.host_id, visit.task, failed, now, host_verdict))
 
     def _judge(

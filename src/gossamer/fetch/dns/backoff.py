@@ -50,10 +50,6 @@ class NameBackoff:
         if self._domains and domain is not None:
             self._domains.pop(domain, None)
 
-    def forgive(self, host: HostKey, domain: Domain | None) -> None:
-        """The resolver was at fault: reset the failures of the host and its domain."""
-        self.on_success(host, domain)
-
     def domain_blocked_until(self, domain: Domain | None, now: Instant) -> Instant | None:
         """When names of a domain may be looked up again; None for now."""
         if domain is None:

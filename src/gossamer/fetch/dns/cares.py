@@ -21,6 +21,10 @@ _FLAGS = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOCHECKRESP
 _TRIES = 5
 _FIRST_TRY = Seconds(0.5)  # until the server's usual response time is known
 _TICK = Seconds(0.25)
+# A retry of c-ares comes from another socket, and the answer to the first query is lost: a server that always takes
+# longer than a try would never be heard. A patient channel waits for one query as long as c-ares can.
+_PATIENT_TRY = Seconds(30.0)
+_QUICK = Seconds(1.0)  # c-ares would wait less than 5 s on a patient channel if its answers took less than this
 _MAX_NAMES = 4096  # per channel; bounds the memory of c-ares
 _MAX_RETIRED = 16
 
@@ -42,7 +46,7 @@ class _Channel:
     `users` counts lookups that still wait for their queries. A retired channel is closed when there are none left.
     """
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, *, patient: bool = False) -> None:
         self._loop = asyncio.get_running_loop()
         self._reading: set[int] = set()
         self._writing: set[int] = set()
@@ -52,7 +56,11 @@ class _Channel:
         self.users = 0
         self.retired = False
         self._ares = pycares.Channel(
-            flags=_FLAGS, timeout=_FIRST_TRY, tries=_TRIES, servers=[server], sock_state_cb=self._on_socket
+            flags=_FLAGS,
+            timeout=_PATIENT_TRY if patient else _FIRST_TRY,
+            tries=1 if patient else _TRIES,
+            servers=[server],
+            sock_state_cb=self._on_socket,
         )
 
     def query(self, name: str, kind: int, on_reply: OnReply) -> None:
@@ -118,10 +126,13 @@ class Upstream:
 
     c-ares caches answers for up to an hour, without bound, and pycares cannot switch that off. So no channel is used
     twice for the same name, nor for more than a few thousand names; then it is replaced.
+
+    `patient`: a query is sent once, and its answer accepted for several seconds.
     """
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, *, patient: bool = False) -> None:
         self.server = server
+        self._patient = patient
         self._channel: _Channel | None = None
         self._retired: set[_Channel] = set()
         self._lone: set[_Channel] = set()
@@ -133,6 +144,8 @@ class Upstream:
         """
         channel = self._channel_for(name) if not alone else self._lone_channel()
         channel.users += 1
+        if self._patient:
+            on_four, on_six = self._timed(channel, on_four), self._timed(channel, on_six)
         channel.query(name, A, on_four)
         channel.query(name, AAAA, on_six)
         return lambda: self._release(channel)
@@ -150,15 +163,31 @@ class Upstream:
             if len(self._retired) >= _MAX_RETIRED:
                 # Held open by unanswered queries. An answer from c-ares' cache is better than piling up sockets.
                 return channel
-            channel.retired = True
-            self._retired.add(channel)
-            if not channel.users:
-                self._discard(channel)
+            self._retire(channel)
             channel = None
         if channel is None:
-            channel = self._channel = _Channel(self.server)
+            channel = self._channel = _Channel(self.server, patient=self._patient)
         channel.names.add(name)
         return channel
+
+    def _timed(self, channel: _Channel, on_reply: OnReply) -> OnReply:
+        """Do not use the channel for other names after a quick answer: c-ares would lose its patience."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+
+        def timed(reply: Reply) -> None:
+            if channel is self._channel and loop.time() - begun < _QUICK:
+                self._retire(channel)
+            on_reply(reply)
+
+        return timed
+
+    def _retire(self, channel: _Channel) -> None:
+        self._channel = None
+        channel.retired = True
+        self._retired.add(channel)
+        if not channel.users:
+            self._discard(channel)
 
     def _lone_channel(self) -> _Channel:
         channel = _Channel(self.server)

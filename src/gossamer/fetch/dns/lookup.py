@@ -1,12 +1,15 @@
 """One DNS lookup: queries both address families at several servers in turn, and follows aliases.
 
+A server that has not answered after its share of the answer time is not given up: the next one is queried too, and the
+first answer counts. So a server that needs seconds for every answer makes lookups slow, but they do not fail.
+
 `Upstreams` tracks the health of the name servers. A server is judged only in comparison: one that failed where another
 answered about the same name is at fault. If all of them fail, the name may be the cause, and none is blamed.
 """
 
 import asyncio
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gossamer.clock import Clock
@@ -82,6 +85,7 @@ class Upstreams:
 
 MAX_SERVERS = 3
 """Servers queried for one name; each gets its share of the answer time."""
+_PATIENT_AFTER = Seconds(0.5)  # then the query is sent once more, over a channel that waits for a slow answer
 # Some name servers never answer queries for IPv6 addresses: with IPv4 addresses there is no need to wait long for them.
 # The reverse is worth waiting for, because IPv4 addresses are dialled first.
 _GRACE_FOR_SIX, _GRACE_FOR_FOUR = Seconds(0.2), Seconds(1.0)
@@ -109,12 +113,18 @@ class _Pair:
         self._timers = [loop.call_later(within, self._settle)]
 
     def on_four(self, reply: Reply) -> None:
-        self.four = self.four or reply
-        self._check(reply, self.six, _GRACE_FOR_SIX)
+        if reply is not DnsFailure.SILENT:  # a timeout of c-ares; the other channel may have the answer yet
+            self.four = self.four or reply
+            self._check(reply, self.six, _GRACE_FOR_SIX)
 
     def on_six(self, reply: Reply) -> None:
-        self.six = self.six or reply
-        self._check(reply, self.four, _GRACE_FOR_FOUR)
+        if reply is not DnsFailure.SILENT:
+            self.six = self.six or reply
+            self._check(reply, self.four, _GRACE_FOR_FOUR)
+
+    def call_after(self, delay: Seconds, callback: Callable[[], None]) -> None:
+        """Call it then, unless the pair was closed before."""
+        self._timers.append(self._loop.call_later(delay, callback))
 
     def close(self) -> None:
         for timer in self._timers:
@@ -142,6 +152,7 @@ class Lookups:
         self._clock = clock
         self._answer_time = answer_time
         self._servers: list[Upstream] = []
+        self._patient: dict[str, Upstream] = {}  # the same servers
         self._health = Upstreams(0, UpstreamRules())
         self.queries = 0  # both families counted
 
@@ -176,9 +187,10 @@ class Lookups:
 
     def close(self) -> None:
         """Cancel all queries. The next lookup opens new channels."""
-        for server in self._servers:
+        for server in (*self._servers, *self._patient.values()):
             server.close()
         self._servers = []
+        self._patient.clear()
 
     async def _query_in_turn(self, name: str, deadline: float) -> tuple[Reply, bool, bool]:
         """The reply of the first server that has an answer; whether one had; whether no server was reachable at all."""
@@ -191,26 +203,34 @@ class Lookups:
         at_fault: list[int] = []
         trouble: Reply | None = None
         unreachable = True
-        for position, index in enumerate(order):
-            left = deadline - loop.time()
-            if left <= 0:
-                unreachable = False
-                break
-            reply, answered = await self._query(servers[index], name, left / (len(order) - position))
-            if not isinstance(reply, DnsFailure):
-                health.on_success(index)
-                for other in at_fault:
-                    health.on_failure(other, self._clock.now())
-                return reply, True, False
-            if answered:  # about one address family: the server works, the name does not
-                return reply, True, False
-            if reply is DnsFailure.UNREACHABLE:
-                health.on_failure(index, self._clock.now())
-            else:
-                unreachable = False
-                at_fault.append(index)
-            trouble = reply if trouble is None else merge_replies(trouble, reply)
-        return trouble or DnsFailure.SILENT, False, unreachable
+        queries: dict[asyncio.Task[tuple[Reply, bool]], int] = {}
+        try:
+            while (left := deadline - loop.time()) > 0 and (order or queries):
+                share = left / max(len(order), 1)
+                if order:
+                    index = order.pop(0)
+                    queries[loop.create_task(self._query(servers[index], name, left))] = index
+                done, _ = await asyncio.wait(queries, timeout=share, return_when=asyncio.FIRST_COMPLETED)
+                for query in done:
+                    index = queries.pop(query)
+                    reply, answered = query.result()
+                    if not isinstance(reply, DnsFailure):
+                        health.on_success(index)
+                        for other in (*at_fault, *queries.values()):
+                            health.on_failure(other, self._clock.now())
+                        return reply, True, False
+                    if answered:  # about one address family: the server works, the name does not
+                        return reply, True, False
+                    if reply is DnsFailure.UNREACHABLE:
+                        health.on_failure(index, self._clock.now())
+                    else:
+                        unreachable = False
+                        at_fault.append(index)
+                    trouble = reply if trouble is None else merge_replies(trouble, reply)
+            return trouble or DnsFailure.SILENT, False, unreachable and not queries
+        finally:
+            for query in queries:
+                query.cancel()
 
     async def _query(self, server: Upstream, name: str, within: float) -> tuple[Reply, bool]:
         """The reply of one server about a name, and whether it answered at least one of the queries."""
@@ -226,12 +246,20 @@ class Lookups:
     async def _query_once(self, server: Upstream, name: str, within: float, *, alone: bool) -> tuple[Reply, bool]:
         pair = _Pair(within)
         self.queries += 2
-        done_with = server.query(name, pair.on_four, pair.on_six, alone=alone)
+        done_with = [server.query(name, pair.on_four, pair.on_six, alone=alone)]
+
+        def query_patiently() -> None:
+            self.queries += 2
+            done_with.append(self._patient_server(server.server).query(name, pair.on_four, pair.on_six))
+
+        if not alone:
+            pair.call_after(_PATIENT_AFTER, query_patiently)
         try:
             await pair.settled
         finally:
             pair.close()
-            done_with()
+            for release in done_with:
+                release()
         four, six = pair.four, pair.six
         answered = any(reply is not None and not isinstance(reply, DnsFailure) for reply in (four, six))
         if four is None or six is None:
@@ -239,6 +267,12 @@ class Lookups:
             if known is DnsFailure.UNREACHABLE or known is Failure.DNS_NXDOMAIN:
                 return known, answered
         return merge_replies(four or DnsFailure.SILENT, six or DnsFailure.SILENT), answered
+
+    def _patient_server(self, address: str) -> Upstream:
+        server = self._patient.get(address)
+        if server is None:
+            server = self._patient[address] = Upstream(address, patient=True)
+        return server
 
 
 def server_address(text: str) -> str:

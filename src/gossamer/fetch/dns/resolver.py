@@ -5,7 +5,7 @@ import ipaddress
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gossamer.clock import Clock
 from gossamer.fetch.dns.answer import Found
@@ -32,16 +32,19 @@ _ROOT = HostKey(".")  # has no address, and every working resolver knows it
 class ResolveLater(Failed):
     """Nothing is known and no query was sent: try again at `until`. Must not count as a try of the URL.
 
-    Either the resolver itself is down, or this name (or its whole domain) failed recently and is in backoff.
+    Either the resolver itself is down, or this name (or its whole domain) failed recently and is in backoff; then the
+    host is to blame.
     """
 
     until: Instant
+    blames_host: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Postponed:
     failure: Failure
     until: Instant
+    blames_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,8 @@ class Resolver:
 
     `nameservers` are "ADDRESS", "ADDRESS:PORT" or "[IPV6]:PORT", tried in turn; None means the system's. `chance`
     is the random generator that spreads the times of retries. `domain_of` gives a host's registrable domain; without
-    it there is no backoff by domain. Belongs to one event loop.
+    it there is no backoff by domain. `on_outage` is called with True when no name server answers, and with False when
+    one does again. Belongs to one event loop.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class Resolver:
         breaker: BreakerRules = _DEFAULT_BREAKER,
         backoff: BackoffRules = _DEFAULT_BACKOFF,
         max_lookups: int = MAX_LOOKUPS,
+        on_outage: Callable[[bool], None] = lambda failing: None,
     ) -> None:
         self._lookups = Lookups(nameservers, clock, answer_time)
         self._clock = clock
@@ -90,6 +95,8 @@ class Resolver:
         self._chance = chance or random.Random(0)
         self._domain_of = domain_of
         self._breaker = ResolverBreaker(breaker)
+        self._on_outage = on_outage
+        self._outage = False  # as last reported
         self._pause = breaker.pause
         self._max_lookups = max_lookups
         self._backoff = NameBackoff(backoff, self._chance)
@@ -120,7 +127,7 @@ class Resolver:
         if isinstance(known, Absence):
             self._negative_hits += 1
             if known.failure in DNS_ERRORS:
-                return self._later(host, _Postponed(known.failure, known.expires), begun)
+                return self._later(host, _Postponed(known.failure, known.expires, True), begun)
             return self._failed(host, known.failure, begun)
         own = _literal_address(host)
         if isinstance(own, str):
@@ -198,7 +205,7 @@ class Resolver:
             until = self._backoff.domain_blocked_until(self._domain(host), now)
             if until is None:
                 return None
-            return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, until)
+            return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, until, True)
         if now >= self._breaker.until:
             return None  # a probe is due, and this name is part of it
         return self._cache.stale(host, now) or _Postponed(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
@@ -213,7 +220,8 @@ class Resolver:
     def _later(self, host: HostKey, postponed: _Postponed, begun: float) -> ResolveLater:
         self._postponed += 1
         took = Seconds(self._clock.monotonic() - begun)
-        return ResolveLater(postponed.failure, f"lookup of {host} postponed", took, False, postponed.until)
+        detail, blames_host = f"lookup of {host} postponed", postponed.blames_host
+        return ResolveLater(postponed.failure, detail, took, False, postponed.until, blames_host=blames_host)
 
     def _failed(self, host: HostKey, failure: Failure, begun: float) -> Failed:
         took = Seconds(self._clock.monotonic() - begun)
@@ -232,9 +240,11 @@ class Resolver:
         self.times.note_seconds(now - asked)
         result = look_up.result
         if look_up.answered:
-            self._breaker.on_answer(host, now)
+            self._breaker.on_answer(now)
+            self._report_outage()
         else:
-            self._breaker.on_no_answer(host, asked, now, unreachable=look_up.unreachable)
+            self._breaker.on_no_answer(now, unreachable=look_up.unreachable)
+            self._report_outage()
             if not self._breaker.is_closed and not await self._is_working(None):
                 now = self._clock.now()
                 assert isinstance(result, Failure)
@@ -275,18 +285,19 @@ class Resolver:
         names = {self._canaries[0] if self._canaries else _ROOT, host or _ROOT}
         look_ups = await asyncio.gather(*(self._lookups.look_up(name) for name in names))
         now = self._clock.now()
-        for name, look_up in zip(names, look_ups, strict=True):
-            if look_up.answered:
-                self._breaker.on_answer(name, now)
-                return True
-        self._breaker.on_probe_failure(now)
-        self._lookups.reload()
-        for suspect in self._breaker.suspects():
-            # They failed because DNS is down, and need not wait longer than the others.
-            self._backoff.forgive(suspect, self._domain(suspect))
-            if isinstance(self._cache.look_up(suspect, now), Absence):
-                self._cache.forget(suspect)
-        return False
+        answered = any(look_up.answered for look_up in look_ups)
+        if answered:
+            self._breaker.on_answer(now)
+        else:
+            self._breaker.on_probe_failure(now)
+            self._lookups.reload()
+        self._report_outage()
+        return answered
+
+    def _report_outage(self) -> None:
+        if self._breaker.confirmed is not self._outage:
+            self._outage = self._breaker.confirmed
+            self._on_outage(self._outage)
 
     def _probe_ended(self, _task: asyncio.Task[bool]) -> None:
         self._probing = None

@@ -7,10 +7,14 @@ change.
 Also here: the orderings by score, `dfs`, `novelty`, `balance` and `importance`.
 """
 
-from gossamer.model.facts import CREDIT_UNIT, DomainFacts, HostFacts, QueuePosition, UrlFacts
+from gossamer.frontier.orderings.class_rules import NO_RULES, PriorityClass, PriorityRules
+from gossamer.model.facts import CREDIT_UNIT, RANK_STEP, DomainFacts, HostFacts, QueuePosition, UrlFacts
 
 BY_SCORE_FRONTS = 2
 """Front queues of an ordering by score: 0 by score, 1 for URLs that are not due yet, by date."""
+
+# Added to scores while there are rules. Never subtracted: a place in a queue must not look like a date to come.
+_RANKS = {PriorityClass.HIGH: 2 * RANK_STEP, PriorityClass.MEDIUM: RANK_STEP, PriorityClass.LOW: 0.0}
 
 
 class Ordering:
@@ -28,6 +32,7 @@ class Ordering:
     moved_by_links = False  # links found later change the place of a waiting URL
     defers_links = False  # by score: links are counted up to 20 seconds later, as by class
     stays = False  # stay with the last host while it has URLs and may be contacted
+    rules: PriorityRules = NO_RULES  # of the operator; they override the score
 
     def score(self, url: UrlFacts) -> float:
         """The URL's own part."""
@@ -77,17 +82,47 @@ class Ordering:
         """The number of front queues in the task table under this ordering."""
         return BY_SCORE_FRONTS if self.by_score else self.fronts
 
+    def use_rules(self, rules: PriorityRules, *, running: bool = False) -> bool:
+        """Let rules override the score. An ordering with a single class is one by score while it has rules. `running`:
+        there is a queue already, so that its kind cannot change. Returns whether the rules are used."""
+        if self.fronts == 1 and not type(self).by_score:
+            if running and bool(rules) != bool(self.rules):
+                return False
+            self.by_score = bool(rules)
+        self.rules = rules
+        return True
+
     def standing(self, url: UrlFacts) -> QueuePosition:
         """The position of the URL when it is due."""
         score = self.score(url)
+        if self.rules:
+            return self._standing_by_rule(url, score)
         if not self.by_score:
             return QueuePosition(self.front_of(score), score)
         return QueuePosition(0, score, -float(score))
 
+    def _standing_by_rule(self, url: UrlFacts, score: float) -> QueuePosition:
+        rule = self.rules.rule_for(url.url)
+        if not self.by_score:
+            return QueuePosition(self.front_of(score) if rule is None else self.front_of_class(rule.level), score)
+        ranked = score + _RANKS[PriorityClass.MEDIUM if rule is None else rule.level]
+        return QueuePosition(0, ranked, -float(ranked))
+
+    def front_of_class(self, level: PriorityClass) -> int:
+        """The front queue of a class that a rule names. Not called if `by_score`."""
+        if level is PriorityClass.HIGH:
+            return 0
+        return self.fronts - 1 if level is PriorityClass.LOW else min(1, self.fronts - 1)
+
     @property
     def settings(self) -> str:
-        """Everything else that positions depend on, as text. A queue ordered with other settings is reordered."""
+        """Everything else that scores and classes depend on, as text."""
         return ""
+
+    @property
+    def queue_settings(self) -> str:
+        """Everything else that positions depend on. A queue ordered with other settings is reordered."""
+        return f"{self.settings} rules: {self.rules.text}" if self.rules else self.settings
 
     def front_until_due(self, front: int) -> int:
         """The front queue in which a URL of queue `front` waits for a date."""

@@ -14,7 +14,7 @@ from math import inf, sqrt
 
 from gossamer.lab.simulate.recrawl_world import World
 from gossamer.model.units import DAY, Instant, Seconds
-from gossamer.recrawl.estimate import MAX_SHAPE, USUAL, Estimate, HostRates
+from gossamer.recrawl.estimate import MAX_SHAPE, Estimate, HostRates
 from gossamer.recrawl.policies import estimate_of
 from gossamer.recrawl.policy import EMPTY_MEMORY, Memory, Plan, RecrawlPolicy, Terms, Visited
 from gossamer.recrawl.price import HostPrices, Price, opening_price
@@ -84,12 +84,12 @@ class _Traveller:
         self._prices = HostPrices()
         self._visits, self._twice = [0] * pages, [0] * world.hosts
         self._rates = [HostRates()] * world.hosts
-        self._priors = [USUAL] * world.hosts
         self._known = isinstance(policy, Known)
         self._memory = [EMPTY_MEMORY] * pages
         self._last: list[float | None] = [None] * pages
         self._gap: list[float | None] = [None] * pages
         self._usual = Seconds(cycle * DAY)
+        self._priors = [policy.prior(HostRates(), self._usual)] * world.hosts
         self._journey = Journey()
         self._latest = [-1] * pages  # index of each page's latest visit
 
@@ -222,11 +222,11 @@ class _Traveller:
         if last is None:
             self._seen_weight += sqrt(world.importance[page])
         self._price.on_planned(before, gap)
-        if self._policy.moved_by_price and not self._known:
+        if self._policy.estimates_rates and not self._known:
             after = estimate_of(plan.memory)
             if after is not None:
                 self._rates[host] = self._rates[host].updated(estimate_of(memory), after)
-                self._priors[host] = self._rates[host].prior()
+                self._priors[host] = self._policy.prior(self._rates[host], self._usual)
         self._memory[page], self._last[page], self._gap[page] = plan.memory, now, gap
         return gap
 

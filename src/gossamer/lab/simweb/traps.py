@@ -230,6 +230,40 @@ def _referrers(request: TrapRequest) -> TrapPage:
     return TrapPage(f"Page {page}", babble(request.seed, request.host, page), tuple(links))
 
 
+def _rounds(request: TrapRequest) -> TrapPage:
+    """Pages of three shapes that lead in a circle, each time to new ones."""
+    shapes = ("/left/{}", "/right?id={}", "/middle/{}.html")
+    here = 1 if request.query else 2 if request.path.endswith(".html") else 0
+    links = tuple(shapes[(here + 1) % 3].format(request.draw(i) % 10**12) for i in range(3))
+    return TrapPage(_word(request.draw("title")), _prose_of(request), (*links, "/about/1"))
+
+
+def _detours(request: TrapRequest) -> TrapPage:
+    """Every link is a redirect to a new page."""
+    if request.path.startswith("/go/"):
+        return TrapPage("", "", (), f"/page/{request.draw('next') % 10**12}")
+    links = tuple(f"/go/{request.draw(i) % 10**12}" for i in range(3))
+    return TrapPage(_word(request.draw("title")), _prose_of(request), links)
+
+
+def _scripts(request: TrapRequest) -> TrapPage:
+    """Every link leads to a script that no other link names."""
+    links = tuple(f"/{_word(request.draw('a', i))}{_word(request.draw('b', i))}?n={i}" for i in range(4))
+    return TrapPage(_word(request.draw("title")), _prose_of(request), links)
+
+
+def _moved_hosts(request: TrapRequest) -> TrapPage:
+    """Any name below the domain is a host: some have a page that links to two others, and those redirect to a third."""
+    if request.host.startswith("m"):
+        return TrapPage("", "", (), _other_host(request, 0))
+    links = tuple(_other_host(request, i).replace("://h", "://m") for i in range(2))
+    return TrapPage(_word(request.draw("title")), _prose_of(request), links)
+
+
+def _prose_of(request: TrapRequest) -> str:
+    return babble(request.seed, request.host, request.path, request.query)
+
+
 KINDS: dict[str, tuple[str, Callable[[TrapRequest], TrapPage]]] = {
     "calendar": ("/cal?y=2024&m=5", _calendar),
     "dates": ("/archive/2024/05/17/", _dates),
@@ -249,10 +283,14 @@ KINDS: dict[str, tuple[str, Callable[[TrapRequest], TrapPage]]] = {
     "copies": ("/offer/1", _copies),
     "search": ("/search?q=start", _queries),
     "referrers": ("/page?p=0", _referrers),
+    "rounds": ("/left/0", _rounds),
+    "detours": ("/page/0", _detours),
+    "scripts": ("/start?n=0", _scripts),
+    "movedhosts": ("/", _moved_hosts),
 }
 """Kind -> where its trap begins, and the function that makes its pages."""
 
-MANY_HOSTS = frozenset({"hosts", "babblehosts"})
+MANY_HOSTS = frozenset({"hosts", "babblehosts", "movedhosts"})
 """Kinds whose domain has a host for every name."""
 
 

@@ -8,7 +8,7 @@ from gossamer.model.units import DAY, Seconds
 from gossamer.model.url_record import Facts, UrlFact
 from gossamer.recrawl.change_hints import HostTrust
 from gossamer.recrawl.estimate import HostRates
-from gossamer.recrawl.policies import Optimal, RecrawlPolicy, believed_words, estimate_of
+from gossamer.recrawl.policies import RecrawlPolicy, believed_words, estimate_of
 from gossamer.recrawl.policy import Memory, Terms
 from gossamer.reports.explain.story import Recrawl, Signals
 
@@ -43,7 +43,7 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
     memory = Memory(fact.rate_shape or 0.0, fact.rate_span or 0.0, known.learnt.visits, known.learnt.changes)
     interval = uncertainty = None
     assumed = False
-    if isinstance(by.policy, Optimal) and facts.visit is not None and facts.visit.digest is not None:
+    if by.policy.estimates_rates and facts.visit is not None and facts.visit.digest is not None:
         estimate = estimate_of(memory)
         assumed = estimate is None
         believed = estimate or terms.prior

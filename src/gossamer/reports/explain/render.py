@@ -206,6 +206,8 @@ def _standing(standing: Priority) -> list[str]:
     place = "in order of score" if standing.by_score else f"class {standing.name} ({standing.front})"
     lines = [f"{standing.priority:.4f} by {standing.order}: {place}, depth {standing.depth}{where}"]
     lines.append(_sum(standing.parts) if standing.by_score else _list(standing.parts))
+    if standing.rule is not None:
+        lines.append(f"priority.rules overrides the score: {standing.rule}")
     pages = formatter.number_of(standing.links, "page")
     linked = (
         f"{pages} {'links' if standing.links == 1 else 'link'} to it, {standing.links_from_others} of other domains"

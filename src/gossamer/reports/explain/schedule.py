@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gossamer.config.overrides import HostOverride
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
-from gossamer.model.facts import CREDIT_UNIT, UrlFacts
+from gossamer.model.facts import CREDIT_UNIT, UrlFacts, without_rank
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url
 from gossamer.model.url_record import DomainFact, Facts, HostFact, UrlFact, VisitFact
@@ -25,18 +25,24 @@ def priority_of(known: UrlFact, facts: Facts, ordering: Ordering) -> Priority:
     """The priority of a URL on record. Its front queue is the one on record if the queue is sorted by this ordering,
     which it is not while it is being reordered."""
     same = facts.order == ordering.name
-    same_score = _SAME if known.learnt.age is None else _AGED * ordering.unit
-    score = ordering.score(known.learnt)
-    front = known.front if same else ordering.standing(known.learnt).front
+    same_score = _SAME if known.learnt.age is None else _AGED
+    position = ordering.standing(known.learnt)
+    front = known.front if same else position.front
+    queued_with, score = (_own_score(each, ordering) for each in (known.priority, position.priority))
     return _priority(
         ordering,
         known.learnt,
         facts.domain,
         front,
         # A number in the units of another ordering would be meaningless.
-        queued_with=known.priority / ordering.unit if same and abs(known.priority - score) > same_score else None,
+        queued_with=queued_with if same and abs(queued_with - score) > same_score else None,
         queued_by=None if same else facts.order,
     )
+
+
+def _own_score(priority: float, ordering: Ordering) -> float:
+    """The score of the URL in its priority on record."""
+    return (without_rank(priority) if ordering.by_score else priority) / ordering.unit
 
 
 def priority_if_admitted(url: Url, facts: Facts, ordering: Ordering) -> Priority:
@@ -72,6 +78,7 @@ def _priority(
         queued_with,
         queued_by,
         assumed,
+        None if (rule := ordering.rules.rule_for(url.url)) is None else rule.name,
     )
 
 

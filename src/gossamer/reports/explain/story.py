@@ -89,7 +89,7 @@ class Priority:
 
     With classes, `priority` selects the class; with scores, it is the total that is compared. `queued_with` is the
     URL's score on record and `queued_by` the ordering that computed it, each only if it differs from now. `assumed`: it
-    is not on record, and has the priority of a link on a seed.
+    is not on record, and has the priority of a link on a seed. `rule` is the operator's rule that overrides the score.
     """
 
     order: str
@@ -107,6 +107,7 @@ class Priority:
     queued_with: float | None
     queued_by: str | None
     assumed: bool
+    rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-from gossamer.errors import UsageError
+from gossamer.errors import MissingExtra
 from gossamer.reports.export.tables import Column, Kind, Row, Value
 
 ROWS_IN_GROUP = 50_000
@@ -12,16 +12,14 @@ BYTES_IN_GROUP = 64 * 1024 * 1024
 
 
 class Parquet:
-    """A row group at a time: as many rows as memory hardly notices. Raises UsageError without pyarrow."""
+    """A row group at a time: as many rows as memory hardly notices. Raises MissingExtra without pyarrow."""
 
     def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
         try:
             import pyarrow
             from pyarrow import parquet
         except ImportError:
-            raise UsageError(
-                "--format parquet needs pyarrow; install it with: pip install 'gossamer[parquet]'"
-            ) from None
+            raise MissingExtra("gossamer export --format parquet", "pyarrow", "parquet") from None
         kinds: dict[Kind, Any] = {
             Kind.TEXT: pyarrow.string(),
             Kind.WHOLE: pyarrow.int64(),

@@ -5,10 +5,19 @@ from typing import Any
 
 from gossamer.model.facts import DomainFacts, HostFacts, PriorityFacts
 from gossamer.model.states import UrlState
-from gossamer.reports.records import DeadFilter, DeadLetter, ExcludedUrl, PageFilter, PageRow, Progress, Window
+from gossamer.reports.records import (
+    DeadFilter,
+    DeadLetter,
+    ExcludedUrl,
+    LimitedUrl,
+    PageFilter,
+    PageRow,
+    Progress,
+    Window,
+)
 from gossamer.store.ports import Database
 from gossamer.store.row_formats import FACTS, facts_from
-from gossamer.store.table.bulk_changes import excluded_urls
+from gossamer.store.table.bulk_changes import dead_ids, excluded_urls, limited_urls
 from gossamer.store.table.hosts import row_of_host
 from gossamer.store.table.windows import url_windows
 
@@ -77,14 +86,16 @@ class DeadLetterQueries:
         return Window(letters, letters[-1].url_id if len(letters) == most else None)
 
     def ids(self, wanted: DeadFilter, *, after: int, most: int) -> list[int]:
-        host_id = None if wanted.host is None else row_of_host(self._db, wanted.host)
-        return [url_id for (url_id,) in self._db.fetch_all("dead_ids", after, host_id, wanted.reason, most)]
+        return dead_ids(self._db, wanted.host, wanted.reason, wanted.failure_class, after=after, most=most)
 
     def ids_of(self, urls: Sequence[str]) -> list[int]:
         return [url_id for (url_id,) in self._db.fetch_all("dead_ids_of", list(urls))]
 
     def excluded(self, reasons: Sequence[str], host: str | None = None) -> Iterator[list[ExcludedUrl]]:
         return excluded_urls(self._db, reasons, host)
+
+    def limited(self, reasons: Sequence[str]) -> Iterator[tuple[list[LimitedUrl], int]]:
+        return limited_urls(self._db, reasons)
 
     def _rows(self, wanted: DeadFilter, after: int, most: int) -> list[DeadLetter]:
         with self._db.snapshot():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 
 from gossamer.model.units import Instant
 from gossamer.reports.ports import Repair
@@ -36,10 +37,10 @@ class TableEditor(TableReader):
     """`reports.ports.CrawlEditor`, on the connection of a writer."""
 
     def requeue_dead(self, wanted: DeadFilter, now: Instant, position: PositionOf) -> int:
-        return bulk_changes.requeue_dead(self._db, now, position, host=wanted.host, reason=wanted.reason)
+        return bulk_changes.requeue_dead(self._db, now, position, **asdict(wanted))
 
     def drop_dead(self, wanted: DeadFilter, now: Instant, position: PositionOf) -> int:
-        return bulk_changes.drop_dead(self._db, now, position, host=wanted.host, reason=wanted.reason)
+        return bulk_changes.drop_dead(self._db, now, position, **asdict(wanted))
 
     @contextmanager
     def repair(self, now: Instant, position: PositionOf) -> Iterator[Repair]:

@@ -1,4 +1,4 @@
-// The table of dead letters, by reason or host, with requeue and drop.
+// The table of dead letters, by class, reason or host, with requeue and drop.
 import { attempt, read } from "./api.js";
 import { $, address, button, element, put, Rows, notify, showPart, askConfirmation } from "./dom.js";
 import { count, instant, plural, reasons } from "./text.js";
@@ -20,7 +20,7 @@ const rows = new Rows($("dead"), {
   },
 });
 
-const chosen = () => ({ ...($("dead-reason").value && { reason: $("dead-reason").value }), ...(host && { host }) });
+const chosen = () => ({ ...($("dead-class").value && { class: $("dead-class").value }), ...($("dead-reason").value && { reason: $("dead-reason").value }), ...(host && { host }) });
 
 async function handle(act, url) {
   const body = { action: act.toLowerCase(), ...(url ? { urls: [url] } : chosen()) };
@@ -29,8 +29,8 @@ async function handle(act, url) {
 }
 
 async function handleAll(act) {
-  const { reason, host: of } = chosen();
-  const which = `All dead letters${of ? ` on ${of}` : ""}${reason ? ` with reason "${reasons(reason)}"` : ""}`;
+  const { class: kind, reason, host: of } = chosen();
+  const which = `All dead letters${of ? ` on ${of}` : ""}${kind ? ` of class "${kind}"` : ""}${reason ? ` with reason "${reasons(reason)}"` : ""}`;
   const text = act === "Drop" ? `${which} will be excluded permanently.` : `${which} will be requeued with all their retries.`;
   if (await askConfirmation(text, `${act} all`)) { after = 0; await handle(act); }
 }
@@ -73,7 +73,7 @@ export function onStatus(status) {
 // Show the dead letters of a host.
 export function showDeadOf(name) {
   host = name;
-  $("dead-reason").value = "";
+  $("dead-class").value = $("dead-reason").value = "";
   restart();
   showPart("dead-part");
 }
@@ -81,7 +81,7 @@ export function showDeadOf(name) {
 export const reloadDead = () => { known = -1; };
 
 export function handleDead() {
-  $("dead-reason").addEventListener("change", restart);
+  for (const id of ["dead-class", "dead-reason"]) $(id).addEventListener("change", restart);
   $("dead-host").addEventListener("click", () => { host = ""; restart(); $("dead-reason").focus(); });
   $("dead-on").addEventListener("click", () => { after = next ?? 0; load(true); });
   $("dead-back").addEventListener("click", () => { after = 0; load(true); });

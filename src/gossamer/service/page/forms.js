@@ -22,7 +22,8 @@ async function setLimits(form) {
     depthLimit: Number(depthLimit.value), urlLengthLimit: Number(urlLengthLimit.value), excludedDomains: words(excludedDomains.value),
   });
   showLimits(answer);
-  return `Limits set${answer.returned ? `; ${plural(answer.returned, "URL", "URLs")} requeued` : ""}.`;
+  const changes = [[answer.excluded, "excluded"], [answer.returned, "requeued"], [answer.unchecked, "still to be checked"]];
+  return `${["Limits set", ...changes.filter(([n]) => n).map(([n, what]) => `${plural(n, "URL", "URLs")} ${what}`)].join("; ")}.`;
 }
 
 function showLimits(limits) {

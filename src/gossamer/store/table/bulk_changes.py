@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gossamer.model.batch import BulkChange
 from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.outcome import CORRUPTED, FailureClass
 from gossamer.model.states import UrlState, may_follow
 from gossamer.model.units import HostId, HostKey, Instant, Url
 from gossamer.store.ports import Database
@@ -28,6 +29,9 @@ Entry = tuple[HostId, int, float]
 Excluded = tuple[int, Url, HostKey, int, int]
 """A URL that is excluded: its row, the URL, its host, its depth, and whether it is a sitemap."""
 
+Limited = tuple[int, Url, HostKey, int, int, int]
+"""A URL that limits apply to: as `Excluded`, and its state."""
+
 
 def apply_change(
     db: Database, order: BulkChange, position_of: PositionOf, stamp: Instant, counts: Counter[str]
@@ -40,6 +44,8 @@ def apply_change(
     rows = {url_id: db.fetch_one("url_in_state", url_id, order.from_state) for url_id in order.url_ids}
     meant = {url_id: row for url_id, row in rows.items() if row and (not order.reasons or row[0] in order.reasons)}
     order.changed = len(meant)
+    if order.from_state is UrlState.QUEUED:
+        order.withdrawn = [(row[1], url_id) for url_id, row in meant.items()]
     db.write_rows("count_moves", [(order.to_state, False, url_id) for url_id in meant])
     for url_id, (reason, host_id, *learnt) in meant.items():
         if order.from_state is UrlState.EXCLUDED and reason is not None:
@@ -72,32 +78,65 @@ def apply_changes(db: Database, orders: Iterable[BulkChange], position_of: Posit
 
 
 def requeue_dead(
-    db: Database, now: Instant, position_of: PositionOf, *, host: str | None = None, reason: str | None = None
+    db: Database,
+    now: Instant,
+    position_of: PositionOf,
+    *,
+    host: str | None = None,
+    reason: str | None = None,
+    failure_class: FailureClass | None = None,
 ) -> int:
     """Queue dead letters again, due now and with all their tries. Returns how many.
 
-    `host` and `reason` select them; None selects all. The crawl does not run. One transaction. Raises StoreFailed.
+    The keywords select them; None selects all. The crawl does not run. One transaction. Raises StoreFailed.
     """
     with db.transaction():
-        return apply_changes(db, _of_dead(db, host, reason, UrlState.QUEUED), position_of, now)
+        return apply_changes(db, _of_dead(db, host, reason, failure_class, UrlState.QUEUED), position_of, now)
 
 
 def drop_dead(
-    db: Database, now: Instant, position_of: PositionOf, *, host: str | None = None, reason: str | None = None
+    db: Database,
+    now: Instant,
+    position_of: PositionOf,
+    *,
+    host: str | None = None,
+    reason: str | None = None,
+    failure_class: FailureClass | None = None,
 ) -> int:
     """Drop dead letters: they become excluded, with the reason `dropped`. Otherwise as `requeue_dead`."""
     with db.transaction():
-        return apply_changes(db, _of_dead(db, host, reason, UrlState.EXCLUDED, DROPPED), position_of, now)
+        dropped = _of_dead(db, host, reason, failure_class, UrlState.EXCLUDED, DROPPED)
+        return apply_changes(db, dropped, position_of, now)
 
 
 def _of_dead(
-    db: Database, host: str | None, reason: str | None, to: UrlState, because: str | None = None
+    db: Database,
+    host: str | None,
+    reason: str | None,
+    failure_class: FailureClass | None,
+    to: UrlState,
+    because: str | None = None,
 ) -> Iterator[BulkChange]:
-    host_id = None if host is None else row_of_host(db, host)
     after = 0
-    while rows := db.fetch_all("dead_ids", after, host_id, reason, MOST):
-        after = rows[-1][0]
-        yield BulkChange(tuple(url_id for (url_id,) in rows), UrlState.DEAD, to, to_reason=because)
+    while ids := dead_ids(db, host, reason, failure_class, after=after, most=MOST):
+        after = ids[-1]
+        yield BulkChange(tuple(ids), UrlState.DEAD, to, to_reason=because)
+
+
+def dead_ids(
+    db: Database,
+    host: str | None,
+    reason: str | None,
+    failure_class: FailureClass | None,
+    *,
+    after: int,
+    most: int,
+) -> list[int]:
+    """The ids of dead letters after an id. None: any."""
+    host_id = None if host is None else row_of_host(db, host)
+    corrupted = None if failure_class is None else failure_class is FailureClass.CORRUPTED
+    wanted = (after, host_id, reason, corrupted, sorted(CORRUPTED), most)
+    return [url_id for (url_id,) in db.fetch_all("dead_ids", *wanted)]
 
 
 def excluded_urls(db: Database, reasons: Sequence[str], host: str | None = None) -> Iterator[list[Excluded]]:
@@ -111,3 +150,11 @@ def excluded_urls(db: Database, reasons: Sequence[str], host: str | None = None)
             rows = db.fetch_all("excluded_of_host", host_id, *window)
         for at in range(0, len(rows), MOST):
             yield rows[at : at + MOST]
+
+
+def limited_urls(db: Database, reasons: Sequence[str]) -> Iterator[tuple[list[Limited], int]]:
+    """The queued URLs that are not recrawls, and the URLs that are excluded for one of these reasons, a window at a
+    time, with the number of ids after the window. Raises StoreFailed."""
+    last = db.fetch_value("last_url")
+    for after, upto in url_windows(db, _SCANNED, last):
+        yield db.fetch_all("limited", after, upto, list(reasons)), max(0, last - upto)

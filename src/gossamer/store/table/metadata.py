@@ -51,16 +51,16 @@ class Metadata:
         """Store the options that shape the crawl, so that it can be resumed without them."""
         self._db.write_rows("set_fact", [("options", json.dumps(options))])
 
-    def set_recrawl_policy(self, policy: str) -> None:
-        """Store the recrawl policy by which visits are planned. What another policy stored about pages is cleared,
-        since it means nothing to this one; that scans the table once."""
+    def set_memory_format(self, name: str) -> None:
+        """Store the format in which the recrawl policy remembers pages. What a policy with another format stored is
+        cleared, since it means nothing to this one; that scans the table once."""
         before = self.fact("recrawl_policy")
-        if before == policy:
+        if before == name:
             return
         with self._db.transaction():
             if before is not None:
                 self._db.execute("forget_memories")
-            self._db.write_rows("set_fact", [("recrawl_policy", policy)])
+            self._db.write_rows("set_fact", [("recrawl_policy", name)])
 
     def seeds(self) -> frozenset[Url]:
         return frozenset(Url(url) for (url,) in self._db.fetch_all("seeds"))

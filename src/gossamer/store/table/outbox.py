@@ -21,15 +21,15 @@ class Outbox:
         self._db = db
         self._part = part
         self._partition_of = partition_of
-        self._owners: dict[HostKey, int] = {}
+        self._partitions: dict[HostKey, int] = {}
 
     def owner_of(self, host: HostKey) -> int:
-        owner = self._owners.get(host)
-        if owner is None:
-            if len(self._owners) >= _HOSTS_REMEMBERED:
-                self._owners.clear()
-            owner = self._owners[host] = self._part.owner_of(self._partition_of(host))
-        return owner
+        partition = self._partitions.get(host)
+        if partition is None:
+            if len(self._partitions) >= _HOSTS_REMEMBERED:
+                self._partitions.clear()
+            partition = self._partitions[host] = self._partition_of(host)
+        return self._part.owner_of(partition)  # which may change between two commits
 
     def keep_own(self, candidates: list[Candidate]) -> tuple[list[Candidate], int]:
         """The candidates that this worker owns, and how many of the others are new and have entered the outbox."""

@@ -15,6 +15,8 @@ from gossamer.store.row_formats import FACTS, facts_from
 from gossamer.store.table.metadata import Metadata
 
 CHUNK = 20_000
+RUNNING_CHUNK = 2_000
+"""The same in one commit of a running crawl."""
 
 Gain = tuple[int, ...]
 """(domain, fingerprint, links, ...) of a URL: what it has got."""
@@ -79,7 +81,7 @@ def _moved_row(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) 
 
 
 class Reprioritiser:
-    """Moves queued URLs whose position changes while links are counted."""
+    """Moves queued URLs whose position changes while links are counted, or because the rules have changed."""
 
     def __init__(self, db: Database, prioritiser: Prioritiser) -> None:
         self._db = db
@@ -94,7 +96,25 @@ class Reprioritiser:
         self._db.write_rows("enter_front", [(m.host_id, m.front, m.place) for m in moved])
         return moved
 
-    def _by_score(self, gains: Sequence[tuple[int, ...]], stamp: float) -> list[Moved]:
+    def reorder_some(self, after: int, stamp: float) -> tuple[list[Moved], int | None]:
+        """Move the next queued URLs after an id whose position is another one now. Returns the moves, which are stored
+        in the front queues too, and the id to continue after; None: there are no more."""
+        queued = self._db.fetch_all("queued_after", after, RUNNING_CHUNK)
+        positions = ((row, _moved_row(row, self._prioritiser, Instant(stamp))) for row in queued)
+        changed = [(row, new) for row, new in positions if new is not None]
+        if self._prioritiser.by_score:
+            rows = [new for _, new in changed]
+        else:  # what is due joins the end of its new class; scores that have changed since do not matter
+            rows = [
+                (front, max(place, stamp), score, n) for row, (front, place, score, n) in changed if row[FACTS] != front
+            ]
+        self._db.write_rows("move_url" if self._prioritiser.by_score else "join_front", rows)
+        hosts = dict(self._db.read_rows("hosts_of", [(row[3],) for row in rows]))
+        moved = [Moved(hosts[url_id], url_id, front, place, priority) for front, place, priority, url_id in rows]
+        self._db.write_rows("enter_front", [(m.host_id, m.front, m.place) for m in moved])
+        return moved, queued[-1][0] if len(queued) == RUNNING_CHUNK else None
+
+    def _by_score(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
         """The place in front queue 0 follows the score. What waits for a date keeps its place and gets its score."""
         moved, rows = [], []
         for row in self._db.read_rows("waiting_of", [gain[:2] for gain in gains], 0, math.inf):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from gossamer.model.facts import RANK_STEP
 from gossamer.model.requeue import REFRESHING, DueCursor, DueUrl, RequeueOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import DAY, HostId, Instant
@@ -19,7 +20,7 @@ LOOK_AHEAD = 1_024
 """URLs that are replanned in one order: about fifty milliseconds."""
 
 _AHEAD = 10 * 365 * DAY  # seconds by which what goes before all others is dated back
-_BOOST = 1e9  # added to the score of what does, where the score decides: no score comes near it
+_BOOST = 3 * RANK_STEP  # added to the score of what does, where the score decides: ahead of every rule
 
 Touch = Callable[[HostId, int, float], None]
 
@@ -42,20 +43,18 @@ def requeue_due(
     stamp: float,
     touch: Touch,
     *,
-    scheduled: bool = True,
     postpone: Postpone = lambda page, before, now: None,
     replan: Replan = lambda page: None,
 ) -> RequeueResult:
     """Queue the URLs of an order; calls `touch` for every place.
 
     A URL is queued by the date at which it came due, among the URLs found since: the longest overdue is the first.
-    Without `scheduled` only missing URLs are queued.
     """
     if order.after is not None:
         due = db.fetch_all("due_after", *order.after, order.due_by, order.limit)
     else:
-        due = db.fetch_all("due_again", order.due_by, order.limit) if scheduled else []
-    if order.include_missing:
+        due = [] if order.only_missing else db.fetch_all("due_again", order.due_by, order.limit)
+    if order.include_missing or order.only_missing:
         due += db.fetch_all("due_missing", order.due_by, order.limit - len(due))
     to = _place(due[-1]) if order.after is not None and len(due) == order.limit else None
     put_off: list[tuple[float | None, float | None]] = []
@@ -196,8 +195,8 @@ def _place(row: Sequence[Any]) -> DueCursor:
 
 
 def next_due(db: Database, order: RequeueOrder) -> float:
-    """When the next URL comes due; infinity: never."""
-    dates = [db.fetch_value("next_again")]
-    if order.include_missing:
+    """When the next URL of the kinds that an order concerns comes due; infinity: never."""
+    dates = [] if order.only_missing else [db.fetch_value("next_again")]
+    if order.include_missing or order.only_missing:
         dates.append(db.fetch_value("next_missing"))
     return min((date for date in dates if date is not None), default=math.inf)

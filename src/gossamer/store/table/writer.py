@@ -108,6 +108,7 @@ class TableWriter:
         self._clock = clock
         self._date_of_reported, self._postpone, self._replan = date_of_reported, postpone, replan
         self._hosts = HostRows(db, domain_of)
+        self._reprioritiser = Reprioritiser(db, prioritiser)
         self._outbox = None if part is None else Outbox(db, part, lambda host: domain_of(host)[1])
         try:
             self._priorities = Reprioritiser(db, prioritiser)
@@ -168,16 +169,22 @@ class TableWriter:
             self._update_hosts(batch)
             ordered: Counter[str] = Counter()
             forgiven = set()
+            withdrawn: list[tuple[HostId, int]] = []
             for order in batch.bulk_changes:
                 for entry in apply_change(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
+                withdrawn += order.withdrawn
             counts.update(ordered)
             changes = self._links.add(batch.links, stamp)
             if valued:
                 changes.moved.extend(self._priorities.update_listed(valued, stamp))
             again, next_date = self._requeue(batch.requeue, touched)
             self._enter_fronts(touched)
+            moved, reordered_to = changes.moved, None
+            if batch.reorder_after is not None:
+                reordered, reordered_to = self._reprioritiser.reorder_some(batch.reorder_after, stamp)
+                moved = moved + reordered
             by_score, touch = self._prioritiser.by_score, partial(_touch, touched)
             retire_hosts(self._db, batch.retired, stamp, touch, by_score=by_score)
             self._db.write_rows("count", [(name, n) for name, n in counts.items() if n])
@@ -192,7 +199,7 @@ class TableWriter:
             touched=[Touched(host_id, front, place) for (host_id, front), place in touched.items()],
             settled=[(s.host_id, s.url_id) for s in batch.settlements],
             retired=[host.host_id for host in batch.retired],
-            moved=changes.moved,
+            moved=moved,
             linked=changes.linked,
             host_counts=host_counts,
             new_urls=new_urls,
@@ -200,6 +207,7 @@ class TableWriter:
             written_bytes=written,
             seconds=self._clock.monotonic() - began,
             bulk_counts=ordered,
+            withdrawn=withdrawn,
             restored_hosts=frozenset(forgiven),
             new_seeds=new_seeds,
             requeued=again.states,
@@ -211,6 +219,7 @@ class TableWriter:
             replanned_to=again.replanned_to,
             reported=reported,
             outboxed=put_out,
+            reordered_to=reordered_to,
         )
 
     def _next_stamp(self, now: Instant) -> float:
@@ -448,10 +457,10 @@ class TableWriter:
         """Queue the missing URLs that are due, the oldest first. Returns their number."""
         stamp = self._next_stamp(now)
         touched: _Touched = {}
-        order = RequeueOrder(now, most, include_missing=True)
+        order = RequeueOrder(now, most, only_missing=True)
         touch = partial(_touch, touched)
         with self._transaction():
-            found = requeue_due(self._db, self._prioritiser, order, stamp, touch, scheduled=False)
+            found = requeue_due(self._db, self._prioritiser, order, stamp, touch)
             self._enter_fronts(touched)
         return sum(n for _, n in found.states)
 

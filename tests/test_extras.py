@@ -1,0 +1,100 @@
+"""The core runs without the extras, each extra has what it needs, and a missing one is named.
+
+An environment has links to the installed packages that an extra needs, directly and indirectly, and nothing else: what
+`pip install` makes of the lock, without a download.
+"""
+
+import subprocess
+import venv
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tests.dependencies import needed_by
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+
+
+class Environment:
+    def __init__(self, folder: Path, extras: Iterable[str]) -> None:
+        venv.create(folder, with_pip=False, symlinks=True)
+        self.python = folder / "bin" / "python"
+        packages = next((folder / "lib").iterdir()) / "site-packages"
+        for name in needed_by(extras):
+            for top in {file.parts[0] for file in metadata.files(name) or [] if file.parts[0] != ".."}:
+                link = packages / top
+                if not link.exists():
+                    link.symlink_to(Path(str(metadata.distribution(name).locate_file(top))))
+        (packages / "gossamer").symlink_to(SOURCE / "gossamer")
+
+    def run(self, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+        command = [str(self.python), "-I", "-c", "import sys; from gossamer.cli.main import main; sys.exit(main())"]
+        return subprocess.run([*command, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+    def imports(self, *modules: str) -> str:
+        code = "; ".join(f"import {module}" for module in modules)
+        done = subprocess.run([str(self.python), "-I", "-c", code], capture_output=True, text=True, timeout=300)
+        return done.stderr
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("core") / "env", ())
+
+
+@pytest.fixture(scope="module")
+def crawled(core: Environment, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crawled")
+    demo = core.run("demo", "--pages", 60, "--dir", folder / "demo", cwd=folder)
+    assert demo.returncode == 0, demo.stderr
+    return folder / "demo"
+
+
+def test_the_core_crawls_and_reads(core: Environment, crawled: Path, tmp_path: Path) -> None:
+    for command in (("status",), ("pages", "--limit", 1), ("export", "--what", "text"), ("verify",)):
+        done = core.run(*command, "--dir", crawled, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+
+
+def test_the_core_has_no_package_of_an_extra(core: Environment) -> None:
+    for package in ("fastapi", "uvicorn", "prometheus_client", "numpy", "pyarrow", "pandas", "trafilatura", "pypdf"):
+        assert f"No module named '{package}'" in core.imports(package)
+
+
+def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Path) -> None:
+    for words, message in (
+        (("serve", "--dir", tmp_path / "x"), "gossamer serve needs fastapi: pip install 'gossamer[serve]'"),
+        (
+            ("export", "--dir", crawled, "--format", "parquet", "-o", tmp_path / "x.parquet"),
+            "gossamer export --format parquet needs pyarrow: pip install 'gossamer[parquet]'",
+        ),
+        (
+            ("export", "--dir", crawled, "--what", "text", "--extractor", "trafilatura"),
+            "content.text = 'trafilatura' needs trafilatura: pip install 'gossamer[text]'",
+        ),
+        (("simulate", "--recrawl"), "gossamer simulate --recrawl needs numpy: pip install 'gossamer[lab]'"),
+    ):
+        done = core.run(*words, cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert message in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("extra", "modules"),
+    [
+        ("serve", ("gossamer.service.server",)),
+        ("parquet", ("pyarrow.parquet", "gossamer.reports.export.parquet")),
+        ("pandas", ("pandas", "pyarrow")),
+        ("text", ("trafilatura", "gossamer.extract.main_text")),
+        ("pdf", ("pypdf", "gossamer.extract.pdf")),
+        ("lab", ("gossamer.lab.simulate.recrawl_compare",)),
+    ],
+)
+def test_an_extra_has_what_it_needs(extra: str, modules: tuple[str, ...], tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "env", (extra,))
+
+    assert environment.imports(*modules) == ""
