@@ -23,7 +23,7 @@ READS = [
     *("queued_after", "uncounted_pages", "urls_since", "resting_hosts_with_reasons"),
 ]
 OF_MANY_ROWS = [
-    *("settle_url", "fronts_of", "ask_again", "links_of", "credits_of", "count_links", "count_domain_links"),
+    *("settle_url", "fronts_of", "ask_again", "links_of", "sources_of", "count_links", "count_domain_links"),
     *("waiting_of", "move_url", "join_front", "set_host_clock", "count_accesses", "count_suffix_visits"),
     "count_moves",
 ]

@@ -4,7 +4,7 @@ Hot: benchmarks/bench_frontier.py.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
 from gossamer.frontier.back_queue import EMPTY, LOW_MARK, OUT, PARKED, READY, WAITING, HostQueue
@@ -56,6 +56,7 @@ class Frontier:
         """Without an ordering, URLs keep the classes that the task table has for them. With `domain_of`, the hosts of a
         domain share its gap, and one of them is visited at a time."""
         ratios = ratios or SelectorRatios()
+        fronts = ratios.groups if ordering is None else ordering.fronts
         ordering = ordering or Ordering()
         self._politeness = politeness
         self._domain_of = domain_of
@@ -65,9 +66,12 @@ class Frontier:
         if ordering.by_score:
             # Due URLs are few and are read as soon as the others.
             ratios = SelectorRatios((1,) * BY_SCORE_FRONTS, (1,) * BY_SCORE_FRONTS)
+            self._groups = BY_SCORE_FRONTS
             self._scores: ReadyScores | None = ReadyScores(ordering, self.domains)
         else:
             self._scores = None
+            self._groups = min(ratios.groups, fronts)
+            ratios = ratios.for_classes(fronts)
         self.selector = Selector(ratios)
         self._classes = ReadyClasses(self.selector, len(ratios.normal))
         self._ready: ReadyClasses | ReadyScores = self._classes if self._scores is None else self._scores
@@ -126,6 +130,11 @@ class Frontier:
             router.on_urls_added(number, host_id, front, place)
         for host_id, url_id, front, place, priority in report.moved:
             router.on_url_moved(number, host_id, url_id, front, place, priority)
+        if self._scores is not None:
+            for host_id, known, fetched in report.host_counts:
+                counted = hosts.get(host_id)
+                if counted is not None and counted.count(number, known, fetched) and counted.state is READY:
+                    self._scores.raise_host(counted)
         for host_id, url_id in report.withdrawn:
             if host_id in hosts:
                 hosts[host_id].on_withdrawn(url_id, number)
@@ -480,7 +489,8 @@ class Frontier:
     def statistics(self) -> FrontierStatistics:
         hosts = self._hosts.values()
         if self._scores is None:
-            by_front = [sum([len(host.fronts[front]) for host in hosts]) for front in range(len(self.selector.drawn))]
+            fronts = range(len(self.selector.drawn))
+            by_front = self._grouped([sum([len(host.fronts[front]) for host in hosts]) for front in fronts])
         else:
             by_front = [sum([host.held for host in hosts]), 0]
         states = [host.state for host in hosts]
@@ -492,8 +502,13 @@ class Frontier:
             out=states.count(OUT) - self.cross_host.reserved,
             urls=sum(by_front),
             urls_by_front=tuple(by_front),
-            drawn=tuple(self.selector.drawn),
+            drawn=tuple(self._grouped(self.selector.drawn)),
             load=self.selector.load,
             next_contact=date_or_none(self._politeness_heap.next),
             next_due=date_or_none(self._due_timers.next),
         )
+
+    def _grouped(self, by_class: Sequence[int]) -> list[int]:
+        """Counts by group: each class alone, and in the last group all that are left."""
+        last = self._groups - 1
+        return [*by_class[:last], sum(by_class[last:])]

@@ -437,8 +437,6 @@ def _frontier_for(
 ) -> Frontier:
     ordering = policies.ordering
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
-    if ordering.fronts == 1:
-        ratios = SelectorRatios((1,), (1,))
     limits = FrontierLimits(config.frontier.max_hosts)
     frontier = Frontier(policies.politeness, ratios, limits, ordering, loader.suffix_visits(), _domain_of(config))
     for address, until in resting:
