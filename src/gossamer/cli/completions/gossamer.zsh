@@ -84,6 +84,7 @@ _shtab_gossamer_dead_options=(
   "--blobs[the crawl\'s archive\: file\:DIR (default\: as the crawl remembers)]:URL:"
   "--host[only URLs of this host]:HOST:"
   "--reason[only URLs that failed for this reason]:REASON:"
+  "--class[corrupted\: only URLs with broken bodies\; failed\: only others]:failure_class:(failed corrupted)"
   "--json[list\: print one JSON object per line\; otherwise one object]"
   ":default\: list:(list requeue drop)"
 )
