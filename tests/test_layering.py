@@ -33,7 +33,10 @@ OURS: dict[str, tuple[str, ...]] = {
     # decision of any stage, and no other backend.
     "backends": (*FOUNDATIONS, "store.ports"),
     "observe": ("model", "errors", "clock", "sketch"),
-    "lab": ("model", "errors", "clock", "frontier.orderings", "frontier.selector", "frontier.lazy_heap", "recrawl"),
+    "lab": (
+        *("model", "errors", "clock", "filter.domains"),
+        *("frontier.orderings", "frontier.selector", "frontier.lazy_heap", "recrawl"),
+    ),
     # Configuration becomes policy objects of the stages; no stage knows the configuration.
     "config": (*("model", "errors", "clock", "filter", "frontier", "recrawl", "fetch", "extract.content_types"),),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
@@ -92,7 +95,17 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.credentials"),
-    "importlib": ("cli", "backends", "native", "config.plugins", "extract.pdf", "crawl.hooks", "seed.engines", ""),
+    "importlib": (
+        "cli",
+        "backends",
+        "native",
+        "config.plugins",
+        "config.trusted_domains",
+        "extract.pdf",
+        "crawl.hooks",
+        "seed.engines",
+        "",
+    ),
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",

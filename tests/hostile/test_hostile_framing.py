@@ -588,6 +588,7 @@ def test_hf_25_what_libcurl_refuses_as_ambiguous_is_not_accepted_by_the_second_r
         OK + b"X-Value: a\rContent-Length: 3\r\n",
         OK + b"X-Value: a\r\r\n",
         OK + b"X\rY: a\r\n",
+        OK + b" continued\r\n",
         OK + b"Content-Length: 5\0\r\n",
         OK + b"Transfer-Encoding: chunked\0\r\n",
         moved + b"Location: /a\0b\r\n",

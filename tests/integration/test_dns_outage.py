@@ -106,4 +106,7 @@ def test_known_hosts_go_on_new_ones_wait_and_nothing_is_lost(
     assert (report["finished"], report["queued"], report["dead"]) == (True, 0, 0)
     assert report["politeness_violations"] == 0
     assert report["dns_failing"] is False
+    events = [json.loads(line)["event"] for line in (stage.dir / "crawl.log").read_text().splitlines()]
+    outages = [event for event in events if event.startswith("dns.")]
+    assert outages and outages == ["dns.failing", "dns.recovered"] * (len(outages) // 2)
     check_everything(stage, requests)

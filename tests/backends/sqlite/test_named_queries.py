@@ -1,17 +1,38 @@
-"""The files of SQL: every statement has a name, and no name has two."""
+"""The files of SQL: every statement has a name, no name has two, and the names are those that the code calls."""
 
+import ast
 from pathlib import Path
 
-import pytest
-
-import gossamer.backends.sqlite
+import gossamer
 from gossamer.backends.sqlite.database import named_queries
+from gossamer.backends.sqlite.driver import STATEMENTS, table_statements
+from gossamer.reports.records import HOST_SORTS
 
-FOLDER = Path(gossamer.backends.sqlite.__file__).parent
+SOURCE = Path(gossamer.__file__).parent
+CALLS = {"execute", "insert", "fetch_value", "fetch_one", "fetch_all", "fetch_column", "write_rows", "read_rows"}
+ABOVE_THE_PORT = [*(SOURCE / "store" / "table").glob("*.py"), *(SOURCE / "reports" / "table").glob("*.py")]
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in FOLDER.glob("*.sql")))
-def test_no_name_has_two_statements(file: str) -> None:
-    names = [line for line in (FOLDER / file).read_text().splitlines() if line.startswith("-- name: ")]
+def test_no_name_has_two_statements() -> None:
+    folder = SOURCE / "backends" / "sqlite"
+    for file in sorted(path.name for path in folder.glob("*.sql")):
+        names = [line for line in (folder / file).read_text().splitlines() if line.startswith("-- name: ")]
+        assert len(names) == len(set(names)) == len(named_queries(file)), file
+    assert len(table_statements()) == sum(len(named_queries(file)) for file in STATEMENTS)
 
-    assert len(names) == len(set(names)) == len(named_queries(file))
+
+def test_every_statement_that_is_called_exists_and_none_is_left_over() -> None:
+    called: set[str] = set()
+    texts: set[str] = {f"hosts_by_{sort}" for sort in HOST_SORTS}
+    for path in ABOVE_THE_PORT:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.add(node.value)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CALLS:
+                first = node.args[0] if node.args else None
+                if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                    called.add(first.value)
+
+    assert len(called) > 100
+    assert sorted(called - table_statements().keys()) == []
+    assert sorted(table_statements().keys() - texts) == []

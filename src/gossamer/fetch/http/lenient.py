@@ -132,6 +132,8 @@ class LenientReader:
             elif exchange.head_lines == 0 and not self._line and not line.startswith(b"HTTP/1."):
                 exchange.failure = Failure.BAD_STATUS_LINE
             elif line[:1] in (b" ", b"\t") and self._line:
+                if exchange.head_lines == 0:  # a status line is not continued
+                    exchange.failure = Failure.BAD_HEADER
                 self._continue_line(line)
             else:
                 self._end_line()
