@@ -94,7 +94,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
+    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.credentials"),
     "importlib": (
         "cli",
         "backends",
@@ -116,7 +116,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "socket": ("service", "ipc", "lab.simweb", "workers"),
     "subprocess": ("extract.pdf", "lab.simweb"),
     "http": ("lab.simweb",),
-    "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds"),  # for parsing
+    "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds", "service.login"),  # for parsing
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""
 

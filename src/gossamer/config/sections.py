@@ -244,7 +244,12 @@ class ServiceSection(Section, frozen=True, kw_only=True):
 
     host: Annotated[str, about("address to bind to")] = "127.0.0.1"
     port: Annotated[int, about("port to bind to; 0 for any free port")] = 8470
-    names: Annotated[tuple[str, ...], about("host names accepted in requests, in addition to the address")] = ()
+    names: Annotated[
+        tuple[str, ...], about("host names accepted in requests, in addition to the address and localhost")
+    ] = ()
+    https: Annotated[
+        bool, about("browsers use HTTPS, through a reverse proxy: the session cookie is marked `Secure`")
+    ] = False
     max_body_bytes: Annotated[int, about("limit for a request body, except for streamed seeds")] = 16 * 1024 * 1024
 
     def __post_init__(self) -> None:
