@@ -33,7 +33,10 @@ OURS: dict[str, tuple[str, ...]] = {
     # decision of any stage, and no other backend.
     "backends": (*FOUNDATIONS, "store.ports"),
     "observe": ("model", "errors", "clock", "sketch"),
-    "lab": ("model", "errors", "clock", "frontier.orderings", "frontier.selector", "frontier.lazy_heap", "recrawl"),
+    "lab": (
+        *("model", "errors", "clock", "filter.domains"),
+        *("frontier.orderings", "frontier.selector", "frontier.lazy_heap", "recrawl"),
+    ),
     # Configuration becomes policy objects of the stages; no stage knows the configuration.
     "config": (*("model", "errors", "clock", "filter", "frontier", "recrawl", "fetch", "extract.content_types"),),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
@@ -95,8 +98,18 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
-    "importlib": ("cli", "backends", "native", "config.plugins", "extract.pdf", "crawl.hooks", "seed.engines", ""),
+    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.credentials"),
+    "importlib": (
+        "cli",
+        "backends",
+        "native",
+        "config.plugins",
+        "config.trusted_domains",
+        "extract.pdf",
+        "crawl.hooks",
+        "seed.engines",
+        "",
+    ),
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",
@@ -107,7 +120,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "socket": ("service", "ipc", "lab.simweb", "workers"),
     "subprocess": ("extract.pdf", "lab.simweb"),
     "http": ("lab.simweb",),
-    "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds"),  # for parsing
+    "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds", "service.login"),  # for parsing
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""
 

@@ -71,13 +71,13 @@ def run(arguments: argparse.Namespace) -> int:
     if as_json and config.log.pages == "-":
         raise UsageError("--log-pages: with --json, standard output has the address and nothing else; name a file")
 
-    from gossamer.service.server import serve
+    from gossamer.service.server import dashboard_url, serve
 
     def ready(address: str, directory: Path) -> None:
         token = directory / TOKEN
         if as_json:
             print(json_line({"address": address, "token_file": str(token)}), flush=True)
         else:
-            print(f"serving {printable(str(directory))} at {address} (token: {printable(str(token))})", file=sys.stderr)
+            print(f"Dashboard: {dashboard_url(address)} (token: {printable(str(token))})", file=sys.stderr)
 
     return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)

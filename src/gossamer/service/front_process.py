@@ -28,9 +28,10 @@ from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.filter.domains import registrable_domain
 from gossamer.ipc import Link
 from gossamer.model.units import HostKey
-from gossamer.service.access import HEADERS, LIVENESS, AccessControl, App, Policy
+from gossamer.service.access import HEADERS, LIVENESS, AccessControl, App, Policy, limit_wrong_tokens
 from gossamer.service.bridge import BridgeClient, CrawlView
 from gossamer.service.http_server import Server, server_config
+from gossamer.service.login import Login
 from gossamer.service.metrics import Metrics
 from gossamer.service.queries import ReadQueries
 from gossamer.service.routes import Dependencies
@@ -183,5 +184,7 @@ def _set_dependencies(dependencies: Dependencies, view: CrawlView) -> None:
 
 def _make_server(link: Link, app: App, policy: Policy) -> tuple[Server, BridgeClient]:
     bridge = BridgeClient(app, link)
-    access = AccessControl(bridge, policy, SteadyClock())
+    clock, wrong_tokens = SteadyClock(), limit_wrong_tokens()
+    checked: App = bridge if policy.on_loopback else Login(bridge, policy, clock, wrong_tokens)
+    access = AccessControl(checked, policy, clock, wrong_tokens)
     return Server(server_config(access), lambda: link.send("ready")), bridge

@@ -23,10 +23,11 @@ from gossamer.errors import UsageError
 from gossamer.ipc import Link
 from gossamer.observe.log import EventLog
 from gossamer.seed.lists import Seed
-from gossamer.service.access import App, Policy, allowed_names, token_in
+from gossamer.service.access import App, Policy, allowed_names
 from gossamer.service.app import make_app
 from gossamer.service.bridge import CrawlBridge, LiveCrawl
 from gossamer.service.control import Control, Unavailable
+from gossamer.service.credentials import token_in
 from gossamer.service.event_stream import EventStream
 from gossamer.service.front_process import fork_front, stop_front
 from gossamer.service.history import LiveProbes
@@ -191,12 +192,22 @@ def policy_for(section: ServiceSection, token: str) -> Policy:
     on_loopback = is_loopback(section.host)
     return Policy(
         token=token,
-        names=allowed_names(section.host, section.names, on_loopback),
+        names=allowed_names(section.host, section.names),
         on_loopback=on_loopback,
+        https=section.https,
         max_body_bytes=section.max_body_bytes,
         request_timeout=REQUEST_TIMEOUT,
         max_requests=MAX_REQUESTS,
     )
+
+
+_HERE = frozenset({"0.0.0.0", "127.0.0.1", "[::]", "[::1]"})
+
+
+def dashboard_url(address: str) -> str:
+    """The URL to open in a browser on this machine, given the URL of the address that the service is bound to."""
+    host, _, port = address.removeprefix("http://").removesuffix("/").rpartition(":")
+    return f"http://{'localhost' if host in _HERE else host}:{port}/"
 
 
 def is_loopback(host: str) -> bool:

@@ -68,6 +68,7 @@ READS: dict[str, Callable[[CrawlEditor], object]] = {
     "dead_letters.ids": lambda crawl: crawl.dead_letters.ids(DeadFilter(), after=0, most=10),
     "dead_letters.ids_of": lambda crawl: crawl.dead_letters.ids_of(["http://h.test/"]),
     "dead_letters.excluded": lambda crawl: crawl.dead_letters.excluded(("robots",)),
+    "dead_letters.limited": lambda crawl: crawl.dead_letters.limited(("robots",)),
     "urls.fingerprint_key": lambda crawl: crawl.urls.fingerprint_key(),
     "urls.learnt_parameters": lambda crawl: crawl.urls.learnt_parameters(HOST),
     "urls.seed_host": lambda crawl: crawl.urls.seed_host(HOST),

@@ -295,7 +295,7 @@ class Watch:
             at=now,
             elapsed=crawl.clock.monotonic() - self._began,
             cpu_seconds=cpu_seconds() - self._cpu_before,
-            max_rss_bytes=max_rss_bytes(),
+            max_rss_bytes=max_rss_bytes() + crawl.large_pages.peak_bytes,
             pages=crawl.engine.pages,
             run_pages=max(0, run["state:stored"] + run[REFRESHING]),
             fetched=total["fetched"],

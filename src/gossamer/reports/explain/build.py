@@ -66,7 +66,7 @@ def build_story(
     if form.url is None or form.host is None:
         return refused(form)
     known = facts.url
-    if known is not None and (modified := facts.listing.modified_at) is not None:
+    if known is not None and (modified := known.modified) is not None:
         known = replace(known, learnt=known.learnt._replace(age=max(0.0, now - modified)))
     # In minimised form the URL on record may be of another host than the given one: its own host counts.
     host = form.host if known is None or facts.host is None else facts.host.host
