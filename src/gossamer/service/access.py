@@ -7,7 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gossamer.clock import Clock
@@ -52,7 +52,7 @@ class Policy:
     """Limits and credentials that requests are checked against."""
 
     token: str
-    names: frozenset[str]  # allowed Host names, lower case, without port
+    names: frozenset[str] | None  # allowed Host names, lower case, without port; None: all
     on_loopback: bool  # reading needs no token, and there is no login
     https: bool  # browsers use HTTPS
     max_body_bytes: int
@@ -92,7 +92,7 @@ def check_call(policy: Policy, call: Call, now: float) -> Refusal | None:
     if call.host is None:
         return Refusal(400, "the request must have exactly one Host field")
     # A foreign page in a local browser can send requests here, even under its own host name (DNS rebinding).
-    if _name(call.host) not in policy.names:
+    if policy.names is not None and _name(call.host) not in policy.names:
         return Refusal(403, f"unknown host name {quote(call.host)}; service.names lists the allowed names")
     if call.origin is not None and call.origin.partition("://")[2].lower() != call.host.lower():
         return Refusal(403, f"cross-origin request from {quote(call.origin)} refused")
@@ -173,6 +173,28 @@ class TokenBucket:
 def limit_wrong_tokens() -> TokenBucket:
     """The limit that all ways of sending a token share."""
     return TokenBucket(WRONG_TOKENS)
+
+
+METRICS_PATHS: Final = frozenset({"/metrics", "/healthz"})
+
+
+def metrics_only(app: App, policy: Policy, clock: Clock) -> App:
+    """The application of the metrics port: reading `METRICS_PATHS` needs no token, and there is nothing else. The
+    metrics contain neither URLs nor host names, so requests may name any host."""
+    access = AccessControl(app, replace(policy, names=None, on_loopback=True), clock, limit_wrong_tokens())
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] not in METRICS_PATHS:
+            await send_refusal(send, Refusal(404, f"{quote(scope['path'])} does not exist on the metrics port"))
+        elif scope["method"] not in ("GET", "HEAD"):
+            text = f"{scope['method']} is not allowed for {quote(scope['path'])}; use GET, HEAD"
+            await send_refusal(send, Refusal(405, text, ((b"allow", b"GET, HEAD"),)))
+        else:
+            await access(scope, receive, send)
+
+    return answer
 
 
 class _HeadSent(Exception):
