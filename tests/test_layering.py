@@ -64,7 +64,11 @@ OURS: dict[str, tuple[str, ...]] = {
     # A crawl for users from Python: opens the same session as the command line does.
     "library": ("errors", "config", "crawl", "observe", "seed"),
     "__main__": ("cli",),
-    "": ("version", "library", "crawl.events", "crawl.hooks"),  # the package itself, on demand
+    # The package itself, on demand.
+    "": (
+        *("version", "errors", "library", "crawl.events", "crawl.hooks", "crawl.page"),
+        *("extract.full_page", "extract.selection", "extract.structured_data"),
+    ),
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
 
@@ -86,7 +90,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "rbloom": ("sketch",),
     "rich": ("observe",),
     "starlette": ("service",),
-    "turbohtml": ("extract", "seed.engines"),
+    "turbohtml": ("extract", "seed.engines", "crawl.page"),
     "uvicorn": ("service.http_server",),
     "uvloop": ("crawl.run.signals", "library", "service.front_process", "service.server", "lab.simweb", "workers"),
     "xxhash": ("filter", "seen", "lab.simweb"),
@@ -131,6 +135,7 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         ("backends.memory", "backends.warc"),
         ("crawl.run.assemble", "reports"),
         ("crawl.run.crawl", "reports"),
+        ("crawl.run.seed_outcomes", "reports.ports"),
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),

@@ -29,7 +29,7 @@ EXAMPLE = """\
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
        -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
 
-_NOT_OURS = ("seeds", "json", "quiet")
+_NOT_OURS = ("seeds", "min_pages", "json", "quiet")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

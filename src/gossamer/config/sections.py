@@ -425,7 +425,7 @@ class RetrySection(Section, frozen=True, kw_only=True):
     max_tries: Annotated[int, about("failed visits before a URL becomes a dead letter")] = 3
     delay: Annotated[float, about("seconds after the first failure; doubles with each, up to an hour")] = 10.0
     missing_delay: Annotated[
-        float, about("seconds until a URL that answered 4xx is tried again, at the next start of the crawl after that")
+        float, about("seconds until a URL that answered 4xx is tried again, by this run or a later one")
     ] = 86_400.0
 
     def __post_init__(self) -> None:

@@ -138,7 +138,7 @@ async def _run(
     dependencies.queries, dependencies.metrics = queries, Metrics(lambda: stream.latest)
     bridge = CrawlBridge(app, live, link)
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupts.on_signal)
+        loop.add_signal_handler(number, interrupts.on_signal, number)
     reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     def on_hangup() -> None:
