@@ -20,7 +20,7 @@ READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),
     *("fingerprints_after", "digests_after", "host_by_name", "domain_by_name", "front_truth", "last_url"),
     *("due_missing", "fact", "counters", "counter", "warc_files", "host_clock", "suffix_by_name", "place_of"),
-    *("queued_after", "uncounted_pages", "urls_since"),
+    *("queued_after", "uncounted_pages", "urls_since", "resting_hosts_with_reasons"),
 ]
 OF_MANY_ROWS = [
     *("settle_url", "fronts_of", "ask_again", "links_of", "sources_of", "count_links", "count_domain_links"),

@@ -244,7 +244,18 @@ class ServiceSection(Section, frozen=True, kw_only=True):
 
     host: Annotated[str, about("address to bind to")] = "127.0.0.1"
     port: Annotated[int, about("port to bind to; 0 for any free port")] = 8470
-    names: Annotated[tuple[str, ...], about("host names accepted in requests, in addition to the address")] = ()
+    names: Annotated[
+        tuple[str, ...], about("host names accepted in requests, in addition to the address and localhost")
+    ] = ()
+    https: Annotated[
+        bool, about("browsers use HTTPS, through a reverse proxy: the session cookie is marked `Secure`")
+    ] = False
+    metrics_listen: Annotated[
+        str | None,
+        about(
+            "address and port for `/metrics` and `/healthz` alone, without token, such as `0.0.0.0:9470`; not set: none"
+        ),
+    ] = None
     max_body_bytes: Annotated[int, about("limit for a request body, except for streamed seeds")] = 16 * 1024 * 1024
 
     def __post_init__(self) -> None:
@@ -252,6 +263,18 @@ class ServiceSection(Section, frozen=True, kw_only=True):
         at_least(self, 1024, "max_body_bytes")
         if self.port > 65_535:
             raise ValueError(f"port must be at most 65535, not {self.port}")
+        _ = self.metrics_address
+
+    @property
+    def metrics_address(self) -> tuple[str, int] | None:
+        """Host and port of `metrics_listen`. Raises ValueError."""
+        if self.metrics_listen is None:
+            return None
+        host, _, port = self.metrics_listen.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or not port.isdecimal() or int(port) > 65_535:
+            raise ValueError(f"metrics_listen must be ADDRESS:PORT, such as 0.0.0.0:9470, not {self.metrics_listen!r}")
+        return host, int(port)
 
 
 class FilterSection(Section, frozen=True, kw_only=True):
@@ -382,6 +405,10 @@ def _one_proxy(section: "FetchSection | HostSection") -> None:
 class PolitenessSection(Section, frozen=True, kw_only=True):
     """Limits on politeness, in addition to `delay` and `delay_factor`."""
 
+    per: Annotated[
+        Literal["host", "domain"],
+        about("`domain`: all hosts of a registrable domain share one gap, and one of them is visited at a time"),
+    ] = "host"
     max_adaptive_delay: Annotated[float, about("seconds; upper limit of `delay_factor` times the fetch time")] = 30.0
     max_crawl_delay: Annotated[float, about("seconds; a host with a longer Crawl-delay is not crawled")] = 3600.0
     max_retry_after: Annotated[float, about("seconds; upper limit of a Retry-After")] = 86_400.0
@@ -398,7 +425,7 @@ class RetrySection(Section, frozen=True, kw_only=True):
     max_tries: Annotated[int, about("failed visits before a URL becomes a dead letter")] = 3
     delay: Annotated[float, about("seconds after the first failure; doubles with each, up to an hour")] = 10.0
     missing_delay: Annotated[
-        float, about("seconds until a URL that answered 4xx is tried again, at the next start of the crawl after that")
+        float, about("seconds until a URL that answered 4xx is tried again, by this run or a later one")
     ] = 86_400.0
 
     def __post_init__(self) -> None:

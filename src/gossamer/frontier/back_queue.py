@@ -138,14 +138,14 @@ class HostQueue:
       * at most one visit is in flight (state OUT);
       * `not_before` only moves forward;
       * it is in the ready structure exactly in state READY, in the politeness heap exactly in WAITING,
-        and parked at its address gate exactly in PARKED;
+        and parked at the gate of its address or domain exactly in PARKED;
       * a URL is in memory, in flight, or being written to the store (`unsettled`), never two of these.
     """
 
     __slots__ = (
         *("host_id", "host", "domain_id", "suffix_id", "fronts", "ranked", "cursors", "more", "as_of", "begun_at"),
         *("not_before", "last_took", "state", "turn", "address", "unsettled", "loading", "known", "out_id", "grown"),
-        *("settled_since", "rewound", "served", "load_size", "yields_until", "facts", "counted"),
+        *("settled_since", "rewound", "served", "load_size", "yields_until", "facts", "counted", "domain_gate"),
     )
 
     def __init__(self, host_id: HostId, fronts: int, *, by_score: bool = False, moves: bool = False) -> None:
@@ -166,6 +166,7 @@ class HostQueue:
         self.state = EMPTY
         self.turn = 0  # incremented on every move between structures, which makes old entries stale
         self.address: str | None = None
+        self.domain_gate: str | None = None  # key of the gate of its domain, if the hosts of a domain share one
         self.unsettled: list[int] = []
         self.loading = False
         self.known = False  # its record has been read

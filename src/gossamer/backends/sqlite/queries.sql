@@ -410,6 +410,9 @@ SELECT u.fingerprint FROM chain JOIN urls u ON u.id = chain.id ORDER BY chain.st
 -- name: resting_addresses
 SELECT address, next_contact FROM hosts WHERE next_contact > 0 AND next_contact > ? AND address IS NOT NULL
 
+-- name: resting_hosts_with_reasons
+SELECT host, next_contact, rest_reason FROM hosts WHERE next_contact > 0 AND next_contact > ?
+
 -- name: fingerprints_after
 SELECT id, fingerprint FROM urls WHERE id > ? ORDER BY id LIMIT ?
 

@@ -97,6 +97,10 @@ class TableLoader:
     def resting_addresses(self, now: Instant) -> list[tuple[str, Instant]]:
         return self._db.fetch_all("resting_addresses", now)
 
+    def resting_hosts(self, now: Instant) -> list[tuple[HostKey, Instant, str | None]]:
+        """Hosts that may not be contacted yet, until when, and the reason."""
+        return self._db.fetch_all("resting_hosts_with_reasons", now)
+
     def suffix_visits(self) -> dict[int, int]:
         return dict(self._db.fetch_all("suffix_visits"))
 
