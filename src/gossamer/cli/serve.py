@@ -72,13 +72,16 @@ def run(arguments: argparse.Namespace) -> int:
     if as_json and config.log.pages == "-":
         raise UsageError("--log-pages: with --json, standard output has the address and nothing else; name a file")
 
-    from gossamer.service.server import dashboard_url, serve
+    from gossamer.service.server import Addresses, dashboard_url, serve
 
-    def ready(address: str, directory: Path) -> None:
+    def ready(addresses: Addresses, directory: Path) -> None:
         token = directory / TOKEN
         if as_json:
-            print(json_line({"address": address, "token_file": str(token)}), flush=True)
-        else:
-            print(f"Dashboard: {dashboard_url(address)} (token: {printable(str(token))})", file=sys.stderr)
+            metrics = {} if addresses.metrics is None else {"metrics_address": addresses.metrics}
+            print(json_line({"address": addresses.service, "token_file": str(token), **metrics}), flush=True)
+            return
+        print(f"Dashboard: {dashboard_url(addresses.service)} (token: {printable(str(token))})", file=sys.stderr)
+        if addresses.metrics is not None:
+            print(f"Metrics: {addresses.metrics}metrics", file=sys.stderr)
 
     return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)
