@@ -10,9 +10,10 @@ from gossamer.clock import Clock, FastClock
 from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.events import OutcomeEvents
-from gossamer.crawl.limit_enforcement import LimitEnforcement
 from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.crawl.requeue import Requeue
+from gossamer.crawl.rules.limit_enforcement import LimitEnforcement
+from gossamer.crawl.rules.readmission import Readmission
 from gossamer.crawl.run.recovery import WarmUp
 from gossamer.crawl.slots import LoadDetector, Slots, open_file_limit, overflow_capacity
 from gossamer.crawl.visit.host_context import HostContexts
@@ -84,6 +85,7 @@ class EngineStages:
     requeue: Requeue
     events: OutcomeEvents
     limit_enforcement: LimitEnforcement
+    readmission: Readmission
 
 
 class Engine(CrawlObserver):
@@ -117,6 +119,7 @@ class Engine(CrawlObserver):
         self.requeue = stages.requeue
         self.events = stages.events
         self.limit_enforcement = self._limit_enforcement = stages.limit_enforcement
+        self.readmission = stages.readmission
         self._queries = queries
         self._bodies = bodies
         self._warm_up = warm_up
@@ -246,6 +249,8 @@ class Engine(CrawlObserver):
         if not self._nothing_in_progress() or not self._frontier.is_quiet:
             return
         if self._counters.total["state:queued"] == 0:
+            if self.readmission.is_pending:
+                return  # it calls when it is complete, or has found something
             if self.requeue.on_queue_empty() and not self.keep_open:
                 self.finished, self.stopped = True, "finished"
                 self.over.set()
@@ -345,7 +350,7 @@ class Engine(CrawlObserver):
         """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
         storing = asyncio.create_task(self._guard(self._store.run()))
         processing = self.documents.run(self.pump, self._warm_up.load_originals())
-        jobs = (processing, self._warm_up.load_filters(), self._watch_load())
+        jobs = (processing, self._warm_up.load_filters(), self._watch_load(), self.readmission.run(self.pump_soon))
         side = [asyncio.create_task(self._guard(job)) for job in jobs]
         try:
             self.pump()

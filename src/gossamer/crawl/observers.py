@@ -16,6 +16,7 @@ from gossamer.model.settlement import Settlement
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant
 from gossamer.observe.audit import Violation
+from gossamer.observe.snapshot import ReadmissionCounts
 
 
 class CrawlObserver:
@@ -57,6 +58,9 @@ class CrawlObserver:
 
     def politeness_violated(self, violation: Violation) -> None:
         """The audit has found a request that started too early."""
+
+    def readmission_changed(self, counts: ReadmissionCounts | None) -> None:
+        """Rules have become wider and the pages to be read again are counted, or all of them have been read."""
 
 
 class Observers:
@@ -135,6 +139,10 @@ class Observers:
     def politeness_violated(self, violation: Violation) -> None:
         for observer in self._all:
             observer.politeness_violated(violation)
+
+    def readmission_changed(self, counts: ReadmissionCounts | None) -> None:
+        for observer in self._all:
+            observer.readmission_changed(counts)
 
 
 def _overrides(observer: CrawlObserver, event: str) -> bool:

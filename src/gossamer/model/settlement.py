@@ -62,6 +62,7 @@ class Settlement(NamedTuple):
     distance: int | None = None  # ... and the number of bytes in which the signatures differ
     language: str | None = None  # as the page declares it
     canonical: str | None = None  # rel=canonical, if it is another URL
+    refused: int = 0  # why links were refused (`model.refusals`)
     planned_gap: float | None = None  # seconds until the next visit
     rate_shape: float | None = None  # the two numbers of the recrawl policy (`recrawl.policy.Memory`)
     rate_span: float | None = None

@@ -13,7 +13,7 @@ from rich.live import Live
 
 from gossamer.clock import Clock
 from gossamer.observe import formatter
-from gossamer.observe.snapshot import Rates, Snapshot
+from gossamer.observe.snapshot import Rates, ReadmissionCounts, Snapshot
 from gossamer.observe.terminal_view import Shares, draw
 
 
@@ -70,6 +70,29 @@ class DisplayConfig(Protocol):
     def frontier(self) -> SelectorShares: ...
 
 
+class ReadmissionLines:
+    """What to say about a pass over refused links: a line when it begins, and some when it is complete."""
+
+    def __init__(self) -> None:
+        self._said: tuple[str, bool] | None = None
+
+    def new_lines(self, counts: ReadmissionCounts | None) -> list[str]:
+        """The lines that were not returned before."""
+        if counts is None or (counts.changes, counts.complete) == self._said:
+            return []
+        lines = []
+        if self._said is None or self._said[0] != counts.changes or self._said[1]:
+            pages = formatter.number_of(counts.pages, "page")
+            lines.append(f"Rules are wider ({counts.changes}): reading {pages} again for refused links")
+        if counts.complete:
+            if counts.unreadable:
+                which = "; ".join(counts.unreadable_files)
+                lines.append(f"{formatter.number_of(counts.unreadable, 'page')} could not be read: {which}")
+            lines.append(f"{formatter.number_of(counts.returned, 'URL')} queued")
+        self._said = counts.changes, counts.complete
+        return [formatter.printable(line) for line in lines]
+
+
 class LiveDisplay:
     """Redraws the view in place and removes it at the end; the report is printed where it was."""
 
@@ -85,6 +108,7 @@ class LiveDisplay:
         )
         self._open = False
         self._closed = False
+        self._readmission = ReadmissionLines()
 
     def update(self, snapshot: Snapshot) -> None:
         """Draws at most four times a second; costs 2 to 4 ms when it does."""
@@ -93,6 +117,8 @@ class LiveDisplay:
         if self._closed or not due:
             return
         self._drawn_at = snapshot.at
+        for line in self._readmission.new_lines(snapshot.readmission):
+            self._console.print(line, markup=False, highlight=False)
         size = self._console.size
         # The last column and the last row stay free, so that no terminal wraps or scrolls.
         lines = draw(snapshot, self._rates, self._shares, size.width - 1, size.height - 1)
@@ -123,9 +149,14 @@ class PlainLines:
         self._every = every
         self._rates = Rates()
         self._printed_at = float("-inf")
+        self._readmission = ReadmissionLines()
 
     def update(self, snapshot: Snapshot) -> None:
         self._rates.note(snapshot)
+        lines = self._readmission.new_lines(snapshot.readmission)
+        if lines:
+            with suppress(OSError):
+                print(*lines, sep="\n", file=self._stream, flush=True)
         if snapshot.at - self._printed_at >= self._every:
             self._printed_at = snapshot.at
             try:

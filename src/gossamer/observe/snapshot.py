@@ -55,6 +55,19 @@ class SeedCounts:
     failed: Mapping[str, int] = field(default_factory=dict)  # by reason
 
 
+@dataclass(frozen=True, slots=True)
+class ReadmissionCounts:
+    """How far a pass over what was refused has come, after rules have become wider."""
+
+    changes: str  # what became wider: `max_depth 1 → 2`
+    pages: int = 0  # to be read again
+    done: int = 0
+    returned: int = 0  # URLs queued
+    unreadable: int = 0  # pages that could not be read
+    unreadable_files: tuple[str, ...] = ()  # the first few problems, each with the name of the file
+    complete: bool = False
+
+
 PHASES: Final = ("dns", "connect", "tls", "first_byte", "body", "extract", "commit")
 """The timed phases of processing a document, in order."""
 
@@ -164,6 +177,7 @@ class Snapshot:
     stopped: StopReason | None = None  # None while the crawl runs
     hosts_held: int = 0  # hosts that were left because they are paused; only at the end of a run
     seeds: SeedCounts | None = None  # only at the end of a run
+    readmission: ReadmissionCounts | None = None  # the last one of this run; None: there was none
 
 
 def to_contract(snapshot: Snapshot) -> dict[str, object]:
@@ -189,6 +203,7 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "finished": snapshot.finished,
         "stopped": snapshot.stopped,
         "seeds": _seeds_object(snapshot.seeds or SeedCounts()),
+        "readmission": _readmission_object(snapshot.readmission),
         # beyond the contract
         "run_pages": snapshot.run_pages,
         "statuses": dict(snapshot.statuses),
@@ -219,6 +234,17 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
 
 def _seeds_object(seeds: SeedCounts) -> dict[str, object]:
     return {"given": seeds.given, "stored": seeds.stored, "failed": dict(seeds.failed)}
+
+
+def _readmission_object(found: ReadmissionCounts | None) -> dict[str, int] | None:
+    if found is None:
+        return None
+    return {
+        "pages": found.pages,
+        "done": found.done,
+        "returned": found.returned,
+        "unreadable": found.unreadable,
+    }
 
 
 STALE_AFTER = 10.0  # seconds; a process that has not written for longer hangs

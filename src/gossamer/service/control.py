@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import HOST_DROPPED, OVERRIDES_KEY, Limits, Overrides
 from gossamer.config.policies import address_policy_for, canonicaliser_for, politeness_for
-from gossamer.crawl.limit_enforcement import LIMIT_REASONS, exclusions
+from gossamer.crawl.rules.limit_enforcement import LIMIT_REASONS, exclusions
 from gossamer.crawl.run.session import Session
 from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules
@@ -63,6 +63,7 @@ class LimitProgress(NamedTuple):
     excluded: int
     requeued: int
     unchecked: int  # known URLs that were not looked at yet
+    rereading: int = 0  # pages that are to be read again for links that were refused
 
 
 class Control:
@@ -200,7 +201,9 @@ class Control:
                 depth=limits.depth,
                 url_bytes=limits.url_bytes,
             )
-        await asyncio.wait({enforcement}, timeout=ENFORCEMENT_PATIENCE)
+        counting = asyncio.create_task(self._opened.crawl.engine.readmission.until_counted())
+        await asyncio.wait({enforcement, counting}, timeout=ENFORCEMENT_PATIENCE)
+        counting.cancel()
         if enforcement.done():
             enforcement.result()
         return self.limit_progress
@@ -208,7 +211,10 @@ class Control:
     @property
     def limit_progress(self) -> LimitProgress:
         """Of the last change of limits."""
-        return LimitProgress(self._opened.crawl.engine.limit_enforcement.excluded, self._requeued, self._unchecked)
+        engine = self._opened.crawl.engine
+        reread = engine.readmission.counts
+        returned, left = (0, 0) if reread is None else (reread.returned, reread.pages - reread.done)
+        return LimitProgress(engine.limit_enforcement.excluded, self._requeued + returned, self._unchecked, left)
 
     async def _end_enforcement(self) -> None:
         """Stop applying the limits that are about to change. On return no exclusion is pending, so a URL that the new

@@ -261,6 +261,7 @@ def _limits_answer(limits: Limits, progress: LimitProgress) -> dict[str, Any]:
         "excluded": progress.excluded,
         "returned": progress.requeued,
         "unchecked": progress.unchecked,
+        "rereading": progress.rereading,
     }
 
 

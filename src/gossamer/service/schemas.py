@@ -230,6 +230,7 @@ class LimitsAnswer(BaseModel):
     excluded: int = Field(default=0, description="queued URLs excluded because a limit was tightened")
     returned: int = Field(default=0, description="URLs requeued because a limit was lifted")
     unchecked: int = Field(default=0, description="known URLs to be checked; 0 when the change is complete")
+    rereading: int = Field(default=0, description="pages to be read again for links that the former limits refused")
 
 
 class HostAnswer(BaseModel):

@@ -197,6 +197,10 @@ class WriterThread:
         if not self.is_idle:
             await self._next_commit()
 
+    async def until_commit(self) -> Committed:
+        """Wait until the open batch is committed, and return what came of it."""
+        return await self._next_commit()
+
     def _next_commit(self) -> asyncio.Future[Committed]:
         if not self.batch:  # what is in hand is the last of it
             self.batch.counters["waited_for"] = 0

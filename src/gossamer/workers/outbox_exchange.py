@@ -129,7 +129,7 @@ class OutboxExchange(CrawlObserver):
         crawl, engine = self._crawl, self._crawl.engine
         if self._receiving or self._in_transit or self._reading or engine.in_flight or len(engine.documents):
             return Activity.WORKING
-        if not crawl.store.is_idle:
+        if not crawl.store.is_idle or engine.readmission.is_pending:
             return Activity.WORKING
         if crawl.counters.total["state:queued"] == 0 and crawl.frontier.is_quiet and engine.requeue.is_over:
             return Activity.RESTING

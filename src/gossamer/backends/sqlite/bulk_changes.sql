@@ -39,3 +39,22 @@ SELECT id FROM urls WHERE state = 6 AND host_id = ? AND reason >= 'trap:' AND re
 SELECT id FROM urls WHERE state = 7 AND id > ?1 AND (?2 IS NULL OR host_id = ?2) AND (?3 IS NULL OR reason = ?3)
     AND (?4 IS NULL OR (coalesce(reason, '') IN (SELECT value FROM json_each(?5))) = ?4)
 ORDER BY id LIMIT ?6
+
+-- Wider rules: pages with links that were refused for one of some reasons, in a window of URLs.
+-- name: refused_pages
+SELECT u.id, u.url, h.host, u.host_id, u.domain_id, u.fingerprint, u.depth, u.sitemap, v.at, w.name, v.warc_offset,
+    v.warc_length
+FROM visits v JOIN urls u ON u.id = v.url_id JOIN hosts h ON h.id = u.host_id JOIN warc_files w ON w.id = v.warc_file
+WHERE v.url_id > ?1 AND v.url_id <= ?2 AND v.warc_offset IS NOT NULL AND v.duplicate_of IS NULL
+    AND (v.refused IS NULL OR v.refused & ?3) ORDER BY v.url_id LIMIT ?4
+
+-- name: number_of_refused_pages
+SELECT count(*) FROM visits v
+WHERE v.url_id > ?1 AND v.url_id <= ?2 AND v.warc_offset IS NOT NULL AND v.duplicate_of IS NULL
+    AND (v.refused IS NULL OR v.refused & ?3)
+
+-- URLs that were excluded, or that redirect to one that was refused, for one of these reasons.
+-- name: refused_urls
+SELECT u.id, u.url, h.host, u.depth, u.sitemap, u.state, u.reason, v.redirect_to
+FROM urls u JOIN hosts h ON h.id = u.host_id LEFT JOIN visits v ON v.url_id = u.id
+WHERE u.id > ?1 AND u.id <= ?2 AND u.state IN (3, 6) AND u.reason IN (SELECT value FROM json_each(?3)) ORDER BY u.id

@@ -164,8 +164,8 @@ FROM new WHERE visits.url_id = new.url_id
 -- name: record_try
 INSERT INTO visits
     (url_id, at, status, size, took, mime, digest, title, etag, last_modified, duplicate_of, redirect_to,
-     truncated, unverified, replaced, deep_links, language, canonical, warc_file, warc_offset, warc_length)
-VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
+     truncated, unverified, replaced, deep_links, language, canonical, refused, warc_file, warc_offset, warc_length)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
 ON CONFLICT DO UPDATE SET at = excluded.at, status = excluded.status, size = excluded.size, took = excluded.took,
     mime = excluded.mime, redirect_to = excluded.redirect_to, unverified = excluded.unverified
 WHERE visits.digest IS NULL
@@ -267,8 +267,14 @@ SELECT host_id, front, min(place) FROM urls WHERE state = 0 GROUP BY host_id, fr
 -- name: record_visit
 INSERT OR REPLACE INTO visits
     (url_id, at, status, size, took, mime, digest, title, etag, last_modified, duplicate_of, redirect_to,
-     truncated, unverified, replaced, deep_links, language, canonical, warc_file, warc_offset, warc_length)
-VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
+     truncated, unverified, replaced, deep_links, language, canonical, refused, warc_file, warc_offset, warc_length)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
+
+-- Of a page that was read again; nothing if it was visited meanwhile.
+-- name: save_refused
+WITH new (refused, url_id, warc_offset) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK visits SET refused = new.refused
+FROM new WHERE visits.url_id = new.url_id AND visits.warc_offset = new.warc_offset
 
 -- name: record_long_link
 INSERT OR IGNORE INTO long_links (url_id, shown, digest, size) VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/)

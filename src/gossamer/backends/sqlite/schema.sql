@@ -78,7 +78,8 @@ CREATE TABLE visits (
     replaced      INTEGER,               -- characters that are none in the page's encoding
     deep_links    INTEGER,               -- links below more elements than a tree of ours has levels
     language      TEXT,                  -- as declared, a BCP 47 tag
-    canonical     TEXT                   -- the address that it says it should have, made absolute; null: its own
+    canonical     TEXT,                  -- the address that it says it should have, made absolute; null: its own
+    refused       INTEGER                -- why links of it were refused (model.refusals); null: unknown
 );
 
 -- Visits that did not end well, all of them.

@@ -69,10 +69,17 @@ class Admission:
         self._seen.forget_recent()
 
     def admit_links(
-        self, visit: Visit, content: PageContent, excluded: Counter[str], every: list[Url] | None = None
+        self,
+        visit: Visit,
+        content: PageContent,
+        excluded: Counter[str],
+        every: list[Url] | None = None,
+        *,
+        again: bool = False,
     ) -> tuple[list[Candidate], PageLinks | None]:
         """The candidates among the links of a page, and all its links. Refusals are counted in `excluded` by reason;
-        all targets are added to `every`, if given."""
+        all targets are added to `every`, if given. `again`: the page was read before, so its links say nothing new
+        about traps."""
         task = visit.task
         own_url, depth = task.url, task.depth + 1
         page = parse_canonical(own_url, visit.host)
@@ -99,8 +106,9 @@ class Admission:
             return [], links
         _, new, unsure = self._seen.classify(prints)
         fresh = sorted(new + unsure) if new and unsure else new or unsure
-        if self._trap_observer is not None:
-            self._trap_observer.on_links(visit, urls, hosts, fresh)
+        trap_observer = None if again else self._trap_observer
+        if trap_observer is not None:
+            trap_observer.on_links(visit, urls, hosts, fresh)
         if not fresh:
             return [], links
         may_enter, admits, via, found_on = self.rules.may_enter, self.link_filter, _LINK, task.url_id
@@ -110,8 +118,8 @@ class Admission:
             reason_against = may_enter(url, host, depth)
             if reason_against is not None:
                 excluded[reason_against] += 1
-                if self._trap_observer is not None and reason_against.startswith("trap"):
-                    self._trap_observer.on_refused_link(visit, host, reason_against)
+                if trap_observer is not None and reason_against.startswith("trap"):
+                    trap_observer.on_refused_link(visit, host, reason_against)
                 continue
             if admits is not None and not admits(own_url, url):
                 excluded["hook"] += 1

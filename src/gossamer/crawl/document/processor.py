@@ -26,6 +26,7 @@ from gossamer.filter.canonical import Canonical
 from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.formats import LongLink
 from gossamer.model.outcome import Failure, Response
+from gossamer.model.refusals import mask_of
 from gossamer.model.settlement import MAX_VALIDATOR_CHARS, Capture, PageLinks, Settlement
 from gossamer.model.states import NEAR_DUPLICATE, UrlState
 from gossamer.model.task import Candidate
@@ -249,7 +250,8 @@ class DocumentProcessor:
             response = response._replace(truncated=cut)
         capture = self._capture(response, _wire_digest(decoded), outlinks)
         too_long = self._admission.find_long_links(visit, page) if page is not None and TOO_LONG in excluded else ()
-        settlement = self._settlement_of(decoded, _STORED, capture, page, None, soft, near, too_long)
+        refused = mask_of(excluded)
+        settlement = self._settlement_of(decoded, _STORED, capture, page, None, soft, near, too_long, refused)
         return ProcessedDocument(settlement, candidates, links, excluded, before)
 
     def _canonical(self, response: Response, page: PageContent | None) -> Url | None:
@@ -271,6 +273,7 @@ class DocumentProcessor:
         reason: str | None = None,
         near: Near | None = None,
         long_links: tuple[LongLink, ...] = (),
+        refused: int = 0,
     ) -> Settlement:
         document, found, digest = decoded
         visit, response, finished, remark = document
@@ -311,6 +314,7 @@ class DocumentProcessor:
             distance=near.distance if near else None,
             language=page.language if page else None,
             canonical=self._canonical(response, page) if (page and page.canonical) or "link" in headers else None,
+            refused=refused,
             planned_gap=planned.gap,
             rate_shape=planned.rate_shape,
             rate_span=planned.rate_span,

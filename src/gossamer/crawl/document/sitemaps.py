@@ -33,6 +33,7 @@ from gossamer.model.batch import HintRecord, SitemapName, SitemapRecord
 from gossamer.model.document import ProcessedDocument
 from gossamer.model.loads import SitemapFacts
 from gossamer.model.outcome import Truncation
+from gossamer.model.refusals import mask_of
 from gossamer.model.settlement import PageLinks
 from gossamer.model.task import Candidate, Via, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Url
@@ -98,6 +99,8 @@ class ListRead(NamedTuple):
             if settlement.truncated == Truncation.LENGTH.value and fault is Fault.BAD_XML:
                 fault = Fault.LIMIT  # truncated by us
             settlement = settlement._replace(reason=fault.value, detail=detail)
+        if self.excluded:
+            settlement = settlement._replace(refused=mask_of(self.excluded))
         return ProcessedDocument(settlement, self.candidates, self.links, read.excluded + self.excluded, read.previous)
 
 

@@ -29,6 +29,7 @@ from gossamer.config.policies import (
     trap_exemption,
     trap_policy_for,
 )
+from gossamer.config.widening import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.crawl.counters import Counters, CrawlState
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
@@ -36,10 +37,11 @@ from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
-from gossamer.crawl.limit_enforcement import LimitEnforcement
 from gossamer.crawl.observers import Observers
-from gossamer.crawl.reordering import Reordering
 from gossamer.crawl.requeue import Requeue
+from gossamer.crawl.rules.limit_enforcement import LimitEnforcement
+from gossamer.crawl.rules.readmission import Readmission
+from gossamer.crawl.rules.reordering import Reordering
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import archive_folder
@@ -91,11 +93,13 @@ from gossamer.model.units import HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit, Violation
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import price_from
+from gossamer.reports.readback import read_response
 from gossamer.reports.table.reader import TableReader
 from gossamer.seed.lists import Seed
 from gossamer.seen.url_seen import SeenTest
 from gossamer.store.ports import PartitionOwner
 from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.refusals import RefusalReader
 from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 
@@ -262,11 +266,13 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         outcomes=VisitOutcomes(disposition, planner, settler, documents.queue.put),
         redirects_to=queries.redirects_to,
     )
+    enforcement = LimitEnforcement(state, entry.admission)
+    readmission = _readmission_for(opening, stored, entry, state, documents, observers)
     engine = Engine(
         state,
         observers,
         host_contexts,
-        EngineStages(visitor, documents.queue, requeue, events, LimitEnforcement(state, entry.admission)),
+        EngineStages(visitor, documents.queue, requeue, events, enforcement, readmission),
         queries=queries,
         bodies=network.bodies,
         warm_up=WarmUp(queries, documents.duplicates.contents, entry.seen, documents.duplicates.near),
@@ -356,6 +362,7 @@ class _Documents(NamedTuple):
     """What processes documents."""
 
     queue: DocumentQueue
+    processor: DocumentProcessor
     sitemaps: Sitemaps
     duplicates: DuplicateTests
     large_pages: LargePages
@@ -391,10 +398,30 @@ def _documents_for(
         find_owners=stored.queries.content_owners,
         sitemaps=sitemaps,
     )
-    return _Documents(queue, sitemaps, duplicates, large_pages)
+    return _Documents(queue, processor, sitemaps, duplicates, large_pages)
 
 
 _GAPS = frozenset({*(reason.value for reason in GapReason), AFTER_CRASH})
+
+
+def _readmission_for(
+    opening: Opening, stored: _Stored, entry: _Entry, state: CrawlState, documents: _Documents, observers: Observers
+) -> Readmission:
+    rules, known = admission_rules_for(opening.config, len(entry.scope_seeds)), stored.known.admission
+    record = AdmissionRecord((rules,)) if known is None else known.changed_to(rules)
+    if record is not known:
+        state.store.batch.facts[ADMISSION_KEY] = record.to_text()
+    return Readmission(
+        state,
+        record,
+        observers,
+        admission=entry.admission,
+        processor=documents.processor,
+        sitemaps=documents.sitemaps,
+        reader=RefusalReader(opening.tables.open_reader()),
+        thread=stored.queries.thread,
+        read_response=partial(read_response, stored.archive.reading),
+    )
 
 
 # --- frontier and network ------------------------------------------------------------------------

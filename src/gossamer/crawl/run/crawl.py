@@ -13,10 +13,11 @@ from gossamer.config.policies import (
     recrawl_rules_for,
     rules_for,
 )
+from gossamer.config.widening import admission_rules_for
 from gossamer.crawl.counters import Counters
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.engine import Engine
-from gossamer.crawl.reordering import Reordering
+from gossamer.crawl.rules.reordering import Reordering
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester
@@ -76,6 +77,7 @@ class Crawl:
         self.admission.change_rules(rules_for(config, self.scope_seeds))
         self.hosts.replace_with(hosts)
         self.reordering.change_rules(priorities)
+        self.engine.readmission.change_rules(admission_rules_for(config, len(self.scope_seeds)))
         requeue = self.engine.requeue
         requeue.planner.reconfigure(config.recrawl, policy, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
@@ -88,6 +90,7 @@ class Crawl:
         await self.large_pages.close()
         self.reads.close()  # a crawl that never ran may have a query under way
         self.reports.close()
+        self.engine.readmission.close()
         self.loader.close()
         self.store.close()  # the last connection, so that it can tidy up the store
         self.tables.close()

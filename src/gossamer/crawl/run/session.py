@@ -26,7 +26,14 @@ from gossamer.model.units import Instant
 from gossamer.observe.audit import Violation
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_status_file, write_status_file
+from gossamer.observe.snapshot import (
+    Internals,
+    ReadmissionCounts,
+    Snapshot,
+    Status,
+    remove_status_file,
+    write_status_file,
+)
 from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
 from gossamer.seed.lists import Seed
@@ -156,6 +163,13 @@ class _CrawlLogger(CrawlObserver):
 
     def load_changed(self, load: Load, reason: str) -> None:
         self._log.event("selector.load", mode=load.value, reason=reason)
+
+    def readmission_changed(self, counts: ReadmissionCounts | None) -> None:
+        if counts is not None and not counts.complete:
+            self._log.event("rules.widened", changes=counts.changes, pages=counts.pages)
+        elif counts is not None:
+            files = "; ".join(counts.unreadable_files)
+            self._log.event("rules.readmitted", returned=counts.returned, unreadable=counts.unreadable, files=files)
 
     def politeness_violated(self, violation: Violation) -> None:
         self._log.event("politeness.violated", kind=violation.kind, key=violation.key)
@@ -370,6 +384,7 @@ class Watch:
             stopping=crawl.engine.stopping,
             finished=crawl.engine.finished,
             stopped=crawl.engine.stopped,
+            readmission=crawl.engine.readmission.counts,
         )
 
 

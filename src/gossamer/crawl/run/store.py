@@ -1,6 +1,7 @@
 """Opens the store of a crawl that is about to run: tables, contact journal, archive, metadata and seeds. The
 URL of the store says which backends these are (`opener.STORES`)."""
 
+import json
 import random
 import secrets
 from typing import NamedTuple
@@ -11,13 +12,14 @@ from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable
-from gossamer.config.load import Config, shape_of
+from gossamer.config.load import Config, known_shape, make_config, shape_of
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
     any_host_exempt,
     recrawl_policy_for,
     trap_exemption,
 )
+from gossamer.config.widening import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -138,6 +140,7 @@ class KnownCrawl(NamedTuple):
     price: str | None
     tokens: str | None
     pace: str | None
+    admission: AdmissionRecord | None  # None: a new crawl
 
 
 def read_metadata(
@@ -148,6 +151,7 @@ def read_metadata(
 ) -> KnownCrawl:
     """Read what is known, and remember the configuration. Restores the operator's overrides into `hosts`."""
     config, facts = opening.config, Metadata(db)
+    admission = _admission_record(facts)
     hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
     facts.save_options(shape_of(config))
     facts.set_memory_format(recrawl_policy_for(config).memory_format)
@@ -166,8 +170,19 @@ def read_metadata(
         price=facts.fact(PRICE),
         tokens=facts.fact(TOKENS),
         pace=facts.fact(PACE),
+        admission=admission,
         recovered=recover_contacts(opening.journal.last_contacts(), politeness, opening.clock.now(), known_clock),
     )
+
+
+def _admission_record(facts: Metadata) -> AdmissionRecord | None:
+    """Under which rules URLs were refused. A crawl of an older version has the main options of its last start."""
+    if (text := facts.fact(ADMISSION_KEY)) is not None:
+        return AdmissionRecord.from_text(text)
+    if (options := facts.fact("options")) is None:
+        return None
+    before = make_config({}, known_shape(json.loads(options)))
+    return AdmissionRecord((admission_rules_for(before, len(facts.seeds())),))
 
 
 def table_writer(

@@ -157,6 +157,14 @@ class TableWriter:
                 candidates, put_out = self._outbox.keep_own(candidates)
                 self._outbox.remove_delivered(batch.delivered)
             new_urls = self._add_urls(batch, candidates, touched, now)
+            returned = 0
+            if batch.returning:
+                own = batch.returning
+                if self._outbox is not None:
+                    own, others = self._outbox.keep_own(own)
+                    put_out += others
+                returned = self._add_urls(batch, own, touched, now)
+                new_urls += returned
             new_seeds = self._new_seeds(before) if batch.seeds else frozenset()
             valued = save_sitemaps(self._db, self._hosts, batch)
             reported = self._bring_forward(batch, counts)
@@ -189,6 +197,7 @@ class TableWriter:
             retire_hosts(self._db, batch.retired, stamp, touch, by_score=by_score)
             self._db.write_rows("count", [(name, n) for name, n in counts.items() if n])
             self._db.write_rows("set_fact", list(batch.facts.items()))
+            self._db.write_rows("save_refused", batch.refused)
             for name, length in self._captures.flush().items():
                 self._db.execute("commit_warc", self._warc_id(name), name, length)
             host_counts = self._host_counts(batch, touched) if self._prioritiser.has_host_term else []
@@ -219,6 +228,7 @@ class TableWriter:
             replanned_to=again.replanned_to,
             reported=reported,
             outboxed=put_out,
+            returned=returned,
             reordered_to=reordered_to,
         )
 
@@ -371,7 +381,7 @@ class TableWriter:
                     (
                         *(url_id, s.at, status, s.size, s.took, s.mime, digest, s.title, s.etag, s.last_modified),
                         *(s.duplicate_of, s.redirect_to, s.truncated, s.unverified or None, s.replaced or None),
-                        *(s.deep_links or None, s.language, s.canonical),
+                        *(s.deep_links or None, s.language, s.canonical, s.refused),
                         *((warc_id, at.offset, at.length) if at else (None, None, None)),
                     )
                 )
