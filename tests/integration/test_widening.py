@@ -1,8 +1,13 @@
 """Wider rules bring back what was refused: the crawl ends with the URLs that it would have had from the start."""
 
 import asyncio
+import json
+import os
+import signal
+import sqlite3
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +17,16 @@ import gossamer
 from gossamer.crawl.run.opener import CrawlLocation, open_crawl
 from gossamer.observe.snapshot import Snapshot
 from gossamer.reports.records import PageFilter
+from tests.integration.crawl_process import Command, Constants, wait_until
+from tests.integration.crawl_process import gossamer as command
 from tests.integration.small_server import Answer, SmallServer, links, page
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 
 HERE, THERE = "127.0.30.1", "127.0.30.2"
 LONG = "/long-" + "x" * 120
+KILLS = int(os.environ.get("GOSSAMER_WIDENING_KILLS", "3"))
 
 
 def sites(stack: ExitStack) -> tuple[SmallServer, SmallServer]:
@@ -151,3 +160,138 @@ def stop_early(seed: str, directory: Path, settings: Settings) -> None:
             await running.run()
 
     asyncio.run(run())
+
+
+# --- the other ways -----------------------------------------------------------------------------------
+
+
+def options(directory: Path) -> list[object]:
+    return ["--dir", directory, "--allow-private", "--delay", 0, "--delay-factor", 0, "--json"]
+
+
+def test_the_command_line_says_what_became_wider_and_what_came_of_it(
+    site: str, wanted: dict[str, dict[str, str]], tmp_path: Path
+) -> None:
+    assert command("crawl", site, *options(tmp_path), "--max-depth", 1).report["readmission"] is None
+
+    wide = command("crawl", "--scope", "any", "--max-depth", 20, *options(tmp_path))
+
+    found = wide.report["readmission"]
+    assert isinstance(found, dict) and found["pages"] == found["done"] > 0 and found["unreadable"] == 0
+    changes = "max_depth 1 → 20, scope host → any"
+    assert f"Rules are wider ({changes}): reading {found['pages']} pages again for refused links\n" in wide.err
+    assert f"\n{found['returned']} URLs queued\n" in wide.err
+    assert urls(tmp_path) == wanted["two at once"]
+
+
+def test_a_running_crawl_whose_rules_become_wider_on_sighup_brings_back_what_was_refused(tmp_path: Path) -> None:
+    toml, go_on = tmp_path / "gossamer.toml", threading.Event()
+    toml.write_text("max_depth = 1\n")
+    other = {"/": links("/1"), "/1": page("other 1")}
+    with ExitStack() as stack:
+        there = stack.enter_context(SmallServer(other, THERE))
+        pages = {"/": links("/a", "/held", f"{there.base}/"), "/a": links("/b"), "/b": page("b"), "/held": page("held")}
+
+        def answer(path: str, _: int) -> Answer:
+            if path == "/held":
+                go_on.wait()
+            return pages.get(path, Answer("", 404))
+
+        here = stack.enter_context(SmallServer(answer, HERE))
+        fixed = [*options(tmp_path / "crawl"), "--config", toml, "--quiet"]
+        running = stack.enter_context(Command("crawl", f"{here.base}/", *fixed))
+        stack.callback(go_on.set)
+        wait_until(lambda: {"/a", "/held"} <= set(here.paths()) or not running.runs, "the page that is held")
+        toml.write_text('max_depth = 9\nscope = "any"\n')
+        os.kill(running.process.pid, signal.SIGHUP)
+        log = tmp_path / "crawl" / "crawl.log"
+        wait_until(
+            lambda: (log.exists() and "rules.readmitted" in log.read_text()) or not running.runs, "the end of the pass"
+        )
+        go_on.set()
+        ended = running.ended()
+
+    assert ended.report["finished"] is True, ended.err
+    assert set(urls(tmp_path / "crawl")) == {
+        *(here.base + path for path in pages),
+        *(there.base + path for path in other),
+    }
+
+
+def test_a_limit_that_is_lifted_through_the_service_brings_back_what_was_refused(tmp_path: Path) -> None:
+    deep = {"/": links("/a", "/b"), "/a": links("/c", "/d"), "/b": page("b"), "/c": links("/e"), "/d": page("d")}
+    with SmallServer({**deep, "/e": page("e")}, HERE) as here, Service(tmp_path / "crawl") as service:
+        service.post("/url/limit", {"excludedDomains": [], "depthLimit": 1, "urlLengthLimit": 2000})
+        service.post("/seed/urls", {"urls": [here.base + "/"]})
+        service.wait_for(here.base + "/a", "stored")
+        service.wait_for(here.base + "/b", "stored")
+
+        answer = service.post("/url/limit", {"excludedDomains": [], "depthLimit": 9, "urlLengthLimit": 2000}).json
+
+        assert answer["rereading"] + answer["returned"] > 0
+        service.wait_for(here.base + "/e", "stored")
+        wait_until(lambda: service.get("/url/limit").json["rereading"] == 0, "the end of the pass")
+        assert service.get("/url/limit").json["returned"] == 2  # /e was found on a page that was fetched after that
+        assert service.stopped() == 0
+
+
+# --- accidents ----------------------------------------------------------------------------------------
+
+
+def numbered(stack: ExitStack, count: int) -> tuple[str, int]:
+    """Pages in a row, each with links to pages of another host. Returns the first, and how many URLs there are."""
+    there = stack.enter_context(SmallServer(lambda path, _: page(f"there {path}"), THERE))
+
+    def answer(path: str, _: int) -> Answer:
+        if path == "/robots.txt":
+            return Answer("", 404)
+        number = int(path[1:] or 0)
+        following = [f"/{n}" for n in range(4 * number + 1, 4 * number + 5) if n < count]
+        return links(*following, f"{there.base}/{number}", f"{there.base}/also-{number}")
+
+    return stack.enter_context(SmallServer(answer, HERE)).base + "/", 3 * count
+
+
+def pages_done(directory: Path) -> int:
+    """How many pages the pass has read, as far as that is committed; all of them when it is complete."""
+    with closing(sqlite3.connect(directory / "crawl.db")) as db:
+        record = json.loads(db.execute("SELECT value FROM facts WHERE name = 'admission'").fetchone()[0])
+    return int(record.get("done", 0)) if record.get("reasons") else 0
+
+
+def test_a_pass_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
+    step = Constants({"gossamer.crawl.rules.readmission.PAGES_AT_ONCE": 2})
+    with ExitStack() as stack:
+        site, count = numbered(stack, 12 * KILLS)
+        assert command("crawl", site, *options(tmp_path)).report["finished"] is True
+        assert len(urls(tmp_path)) == count // 3
+        killed = 0
+        for number in range(KILLS):
+            with Command("crawl", "--scope", "any", *options(tmp_path), step) as running:
+                target = 8 * number + 4
+                wait_until(lambda: pages_done(tmp_path) >= target or not running.runs, "the pass")  # noqa: B023
+                killed += running.runs
+                running.kill()
+        ended = command("crawl", *options(tmp_path), step)
+
+    assert killed >= KILLS / 2
+    assert ended.report["finished"] is True, ended.err
+    assert ended.report["politeness_violations"] == 0
+    assert len(urls(tmp_path)) == count
+    assert command("verify", "--dir", tmp_path).status == 0
+
+
+def test_a_file_of_the_archive_that_cannot_be_read_is_named_and_counted(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        site, count = numbered(stack, 6)
+        crawl(site, tmp_path, {})
+        (file,) = (tmp_path / "warc").iterdir()
+        whole = file.read_bytes()
+        file.write_bytes(bytes(len(whole)))
+
+        last = crawl(site, tmp_path, ANY)
+
+    assert last.readmission is not None
+    assert (last.readmission.pages, last.readmission.unreadable, last.readmission.returned) == (6, 6, 0)
+    assert last.readmission.unreadable_files[0].startswith(file.name)
+    assert len(urls(tmp_path)) == count // 3

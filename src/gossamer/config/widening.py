@@ -66,9 +66,10 @@ class AdmissionRules(msgspec.Struct, frozen=True):
 
         if self.max_depth > before.max_depth:
             lift("max_depth", "depth_limit", before.max_depth, self.max_depth)
-        if _is_wider(parse_scope(before.scope), parse_scope(self.scope)):
+        scope = parse_scope(self.scope)
+        if _is_wider(parse_scope(before.scope), scope):
             lift("scope", "out_of_scope", before.scope, self.scope)
-        elif self.seed_hosts > before.seed_hosts and "tld" not in self.scope:
+        elif self.seed_hosts > before.seed_hosts and (scope.of_seed_hosts or scope.of_seed_domains):
             lift("hosts of seeds", "out_of_scope", before.seed_hosts, self.seed_hosts)
         if set(before.exclude_domains) - set(self.exclude_domains):
             lift("exclude_domains", "excluded_domain", before.exclude_domains, self.exclude_domains)

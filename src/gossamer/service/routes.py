@@ -224,7 +224,8 @@ def _seeds_answer(counts: dict[str, int], answers: Sequence[SeedResult]) -> dict
 def _add_limits(app: FastAPI, dependencies: Dependencies) -> None:
     @app.get("/url/limit", summary="Current limits on URLs", response_model=LimitsAnswer)
     async def limits() -> Any:
-        """`excluded`, `returned` and `unchecked` are those of the last change since the service was started."""
+        """`excluded`, `returned`, `unchecked` and `rereading` are those of the last change since the service was
+        started."""
         return _limits_answer(limits_of(dependencies.control.config), dependencies.control.limit_progress)
 
     @app.post(
@@ -235,8 +236,9 @@ def _add_limits(app: FastAPI, dependencies: Dependencies) -> None:
     )
     async def change(request: Request) -> Any:
         """Takes effect at once and for queued URLs too: a URL beyond a limit becomes `excluded`, and is requeued when
-        the limit is lifted. Limits that are not given stay as they are. The response follows the commit; with very many
-        URLs it comes earlier, and `unchecked` says how many are left. Persists across restarts."""
+        the limit is lifted; `rereading` pages are then read again for links that were refused. Limits that are not
+        given stay as they are. The response follows the commit; with very many URLs it comes earlier, and `unchecked`
+        says how many are left. Persists across restarts."""
         wanted = await read_body(request, NewLimits)
         given = wanted.model_fields_set
         if not given:
