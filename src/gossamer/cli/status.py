@@ -131,7 +131,7 @@ def state_by(live: Snapshot | None, queued: int) -> str:
         paused=live.paused,
         store_failing=live.store_failing,
         store_slow=live.store_slow,
-        busy=queued > 0 or live.in_flight > 0,
+        busy=queued > 0 or live.is_busy,
     )
 
 

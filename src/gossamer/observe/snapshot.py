@@ -179,6 +179,12 @@ class Snapshot:
     seeds: SeedCounts | None = None  # only at the end of a run
     readmission: ReadmissionCounts | None = None  # the last one of this run; None: there was none
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is queued, in flight, or to be read again."""
+        rereading = self.readmission is not None and not self.readmission.complete
+        return self.queued > 0 or self.in_flight > 0 or rereading
+
 
 def to_contract(snapshot: Snapshot) -> dict[str, object]:
     """The JSON object of `--json`: the documented keys and some more."""

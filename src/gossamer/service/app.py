@@ -229,7 +229,7 @@ def state_from(latest: Snapshot | None, *, stopping: bool, paused: bool) -> Stat
         paused=paused,
         store_failing=latest is not None and latest.store_failing,
         store_slow=latest is not None and latest.store_slow,
-        busy=latest is None or latest.queued > 0 or latest.in_flight > 0,
+        busy=latest is None or latest.is_busy,
     )
 
 
