@@ -23,6 +23,10 @@ class GossamerError(Exception):
     """Root of everything we raise on purpose."""
 
 
+class GossamerWarning(UserWarning):
+    """Something gives less than was expected: a crawl without new pages, a record that cannot be read."""
+
+
 class UsageError(GossamerError):
     """The command or configuration is wrong; the message names the offending value."""
 

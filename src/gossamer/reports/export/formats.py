@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,18 +46,24 @@ def harmless(value: Value) -> Value:
     return "'" + escaped if _FORMULA(value) else escaped
 
 
+def row_objects(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[dict[str, Value]]:
+    """Rows as the objects that JSON lines have: every column, moments as text, None for what is not known."""
+    names, moments = [column.name for column in columns], _moments(columns)
+    for row in rows:
+        (dated,) = _dated((row,), moments)
+        yield dict(zip(names, dated, strict=True))
+
+
 class JsonLines:
     """One object a line, every column in it, null for what is not known."""
 
     def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
         self._stream = stream
-        self._names = [column.name for column in columns]
-        self._moments = _moments(columns)
+        self._columns = columns
         self._encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
     def write(self, rows: Sequence[Row]) -> None:
-        names, encode = self._names, self._encode
-        lines = [encode(dict(zip(names, row, strict=True))) for row in _dated(rows, self._moments)]
+        lines = [self._encode(each) for each in row_objects(rows, self._columns)]
         # A lone surrogate cannot be UTF-8; as an escape it is still JSON.
         text = _INVISIBLE.sub(_json_escape, "\n".join(lines))
         self._stream.write((text + "\n").encode("utf-8", "backslashreplace") if lines else b"")
