@@ -53,6 +53,7 @@ class Config(Section, frozen=True, kw_only=True):
         str, about("`host`, `domain`, `any`, `host:NAME`, `domain:NAME` or `tld:nz`; several separated by commas")
     ] = "host"
     max_pages: Annotated[int | None, about("stop after this many stored documents. Default: no limit")] = None
+    min_pages: Annotated[int | None, about("exit with status 3 if fewer documents are stored at the end")] = None
     max_depth: Annotated[int, about("links followed from a seed")] = 20
     order: Annotated[
         str, about("`mercator`, `best-first`, `bfs`, `dfs`, `novelty`, `balance`, `importance` or a plugin's")
@@ -90,7 +91,7 @@ class Config(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         at_least(self, 0, "delay", "delay_factor", "max_depth")
-        at_least(self, 1, "concurrency", "workers", "max_pages", "rehearse")
+        at_least(self, 1, "concurrency", "workers", "max_pages", "min_pages", "rehearse")
         if not self.user_agent or any(not " " <= c <= "~" for c in self.user_agent) or len(self.user_agent) > 500:
             raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
         if not re.match(r"[A-Za-z_-]+", self.user_agent):

@@ -51,7 +51,7 @@ function _shtab_gossamer_using
 end
 
 set -g _shtab_gossamer_commands crawl serve demo simweb status hosts pages explain export index verify simulate dead completion
-set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
+set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
 
 complete -c gossamer -e
 complete -c gossamer -f
@@ -60,6 +60,7 @@ complete -c gossamer -n _shtab_gossamer_using -s h -l help -d 'show this help me
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a crawl -d 'crawl from seeds; resumes the crawl in the directory'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file (default: gossamer.toml if present)'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l more -x -d 'stop after N documents more than are stored'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l add-seeds -d 'add the URLs to the crawl in the directory'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l dir -xka "(__fish_complete_directories)" -d 'directory of the crawl (default: crawl); a crawl that it holds is resumed'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l store -x -d 'store of the crawl: sqlite:DIR is the same as --dir DIR'
@@ -67,6 +68,7 @@ complete -c gossamer -n '_shtab_gossamer_using crawl' -l blobs -x -d 'archive of
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l seeds -xka "(__fish_complete_path (commandline -ct))" -d 'read seeds from FILE, one per line; - is standard input'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l scope -x -d 'host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l max-pages -x -d 'stop after N stored documents'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l min-pages -x -d 'exit with status 3 if fewer than N documents are stored at the end'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l max-depth -x -d 'follow at most N links from a seed (default: 20)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l order -x -d 'mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin'"'"'s'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l delay -x -d 'wait at least this long between requests to a host (default: 1)'

@@ -46,6 +46,7 @@ _shtab_gossamer_completion_defaults_added=0
 _shtab_gossamer_crawl_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
+  "--more[stop after N documents more than are stored]:N:"
   "--add-seeds[add the URLs to the crawl in the directory]"
   "--dir[directory of the crawl (default\: crawl)\; a crawl that it holds is resumed]:DIR:_files -/"
   "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
@@ -53,6 +54,7 @@ _shtab_gossamer_crawl_options=(
   "--seeds[read seeds from FILE, one per line\; - is standard input]:FILE:_files"
   "--scope[host (default), domain, any, host\:NAME, domain\:NAME or tld\:nz\; several separated by commas]:SCOPE:"
   "--max-pages[stop after N stored documents]:N:"
+  "--min-pages[exit with status 3 if fewer than N documents are stored at the end]:N:"
   "--max-depth[follow at most N links from a seed (default\: 20)]:N:"
   "--order[mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin\'s]:POLICY:"
   "--delay[wait at least this long between requests to a host (default\: 1)]:SECONDS:"
