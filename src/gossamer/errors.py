@@ -18,6 +18,8 @@ GossamerError
 └── CannotListen     a local server cannot bind to the address
 """
 
+import warnings
+
 
 class GossamerError(Exception):
     """Root of everything we raise on purpose."""
@@ -25,6 +27,11 @@ class GossamerError(Exception):
 
 class GossamerWarning(UserWarning):
     """Something gives less than was expected: a crawl without new pages, a record that cannot be read."""
+
+    @classmethod
+    def issue(cls, text: str) -> None:
+        """Warn each time, also with a text that was shown before: a cell of a notebook is run more than once."""
+        warnings.warn_explicit(cls(text), cls, "gossamer", 1)
 
 
 class UsageError(GossamerError):
