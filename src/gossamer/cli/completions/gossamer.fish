@@ -51,7 +51,7 @@ function _shtab_gossamer_using
 end
 
 set -g _shtab_gossamer_commands crawl serve demo simweb status hosts pages explain export index verify simulate dead completion
-set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
+set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
 
 complete -c gossamer -e
 complete -c gossamer -f
@@ -149,6 +149,7 @@ complete -c gossamer -n '_shtab_gossamer_using hosts' -l host -x -d 'only this h
 complete -c gossamer -n '_shtab_gossamer_using hosts' -l cut -d 'only hosts with a trap that was cut'
 complete -c gossamer -n '_shtab_gossamer_using hosts' -l sort -xka "queued fetched excluded next host" -d 'order of the lines (default: queued)'
 complete -c gossamer -n '_shtab_gossamer_using hosts' -l limit -x -d 'at most N hosts'
+complete -c gossamer -n '_shtab_gossamer_using hosts' -l no-header -d 'print no column headings'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a pages -d 'list known pages'
 complete -c gossamer -n '_shtab_gossamer_using pages' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using pages' -l dir -xka "(__fish_complete_directories)" -d 'the crawl'"'"'s directory (default: that of gossamer.toml, or crawl)'
@@ -158,6 +159,7 @@ complete -c gossamer -n '_shtab_gossamer_using pages' -l json -d 'print one JSON
 complete -c gossamer -n '_shtab_gossamer_using pages' -l state -xka "queued stored duplicate redirect missing gone excluded dead" -d 'only pages in this state'
 complete -c gossamer -n '_shtab_gossamer_using pages' -l host -x -d 'only pages of this host'
 complete -c gossamer -n '_shtab_gossamer_using pages' -l limit -x -d 'at most N pages'
+complete -c gossamer -n '_shtab_gossamer_using pages' -l no-header -d 'print no column headings'
 complete -c gossamer -n '_shtab_gossamer_using pages' -l parts -d 'show the parts of each priority (JSON: priority_parts)'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a explain -d 'explain a URL: how it was found, what was decided, what comes next'
 complete -c gossamer -n '_shtab_gossamer_using explain' -s h -l help -d 'show this help message and exit'
@@ -241,7 +243,9 @@ complete -c gossamer -n '_shtab_gossamer_using dead' -l store -x -d 'the crawl'"
 complete -c gossamer -n '_shtab_gossamer_using dead' -l blobs -x -d 'the crawl'"'"'s archive: file:DIR (default: as the crawl remembers)'
 complete -c gossamer -n '_shtab_gossamer_using dead' -l host -x -d 'only URLs of this host'
 complete -c gossamer -n '_shtab_gossamer_using dead' -l reason -x -d 'only URLs that failed for this reason'
+complete -c gossamer -n '_shtab_gossamer_using dead' -l class -xka "failed corrupted" -d 'corrupted: only URLs with broken bodies; failed: only others'
 complete -c gossamer -n '_shtab_gossamer_using dead' -l json -d 'list: print one JSON object per line; otherwise one object'
+complete -c gossamer -n '_shtab_gossamer_using dead' -l no-header -d 'print no column headings'
 complete -c gossamer -n '_shtab_gossamer_using dead; and test $_shtab_gossamer_npos -eq 0' -ka "list requeue drop" -d 'default: list'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a completion -d 'print a completion script for a shell'
 complete -c gossamer -n '_shtab_gossamer_using completion' -s h -l help -d 'show this help message and exit'
