@@ -102,6 +102,7 @@ class Report(NamedTuple):
     touched: tuple[()] = ()
     moved: tuple[()] = ()
     linked: tuple[()] = ()
+    host_counts: tuple[()] = ()
     withdrawn: tuple[()] = ()
 
 

@@ -33,7 +33,10 @@ OURS: dict[str, tuple[str, ...]] = {
     # decision of any stage, and no other backend.
     "backends": (*FOUNDATIONS, "store.ports"),
     "observe": ("model", "errors", "clock", "sketch"),
-    "lab": ("model", "errors", "clock", "frontier.orderings", "frontier.selector", "frontier.lazy_heap", "recrawl"),
+    "lab": (
+        *("model", "errors", "clock", "filter.domains"),
+        *("frontier.orderings", "frontier.selector", "frontier.lazy_heap", "recrawl"),
+    ),
     # Configuration becomes policy objects of the stages; no stage knows the configuration.
     "config": (*("model", "errors", "clock", "filter", "frontier", "recrawl", "fetch", "extract.content_types"),),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
@@ -61,7 +64,11 @@ OURS: dict[str, tuple[str, ...]] = {
     # A crawl for users from Python: opens the same session as the command line does.
     "library": ("errors", "config", "crawl", "observe", "seed"),
     "__main__": ("cli",),
-    "": ("version", "library", "crawl.events", "crawl.hooks"),  # the package itself, on demand
+    # The package itself, on demand.
+    "": (
+        *("version", "errors", "library", "crawl.events", "crawl.hooks", "crawl.page"),
+        *("extract.full_page", "extract.selection", "extract.structured_data"),
+    ),
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
 
@@ -83,7 +90,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "rbloom": ("sketch",),
     "rich": ("observe",),
     "starlette": ("service",),
-    "turbohtml": ("extract", "seed.engines"),
+    "turbohtml": ("extract", "seed.engines", "crawl.page"),
     "uvicorn": ("service.http_server",),
     "uvloop": ("crawl.run.signals", "library", "service.front_process", "service.server", "lab.simweb", "workers"),
     "xxhash": ("filter", "seen", "lab.simweb"),
@@ -91,8 +98,18 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
-    "importlib": ("cli", "backends", "native", "config.plugins", "extract.pdf", "crawl.hooks", "seed.engines", ""),
+    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.credentials"),
+    "importlib": (
+        "cli",
+        "backends",
+        "native",
+        "config.plugins",
+        "config.trusted_domains",
+        "extract.pdf",
+        "crawl.hooks",
+        "seed.engines",
+        "",
+    ),
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",
@@ -103,7 +120,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "socket": ("service", "ipc", "lab.simweb", "workers"),
     "subprocess": ("extract.pdf", "lab.simweb"),
     "http": ("lab.simweb",),
-    "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds"),  # for parsing
+    "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds", "service.login"),  # for parsing
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""
 
@@ -118,6 +135,7 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         ("backends.memory", "backends.warc"),
         ("crawl.run.assemble", "reports"),
         ("crawl.run.crawl", "reports"),
+        ("crawl.run.seed_outcomes", "reports.ports"),
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),

@@ -13,18 +13,44 @@ from gossamer.version import __version__
 
 if TYPE_CHECKING:
     from gossamer.crawl.events import Outcome
-    from gossamer.crawl.hooks import Hook, Page
+    from gossamer.crawl.hooks import Hook
+    from gossamer.crawl.page import Page, PageLink
+    from gossamer.errors import GossamerError, SelectorError
+    from gossamer.extract.full_page import LinkKind, Wanted
+    from gossamer.extract.selection import Selection
+    from gossamer.extract.structured_data import Form
     from gossamer.library.blocking import crawl_pages
     from gossamer.library.crawl import Crawl
 
 
-__all__ = ["Crawl", "Hook", "Outcome", "Page", "__version__", "crawl_pages"]
+__all__ = [
+    "Crawl",
+    "Form",
+    "GossamerError",
+    "Hook",
+    "LinkKind",
+    "Outcome",
+    "Page",
+    "PageLink",
+    "Selection",
+    "SelectorError",
+    "Wanted",
+    "__version__",
+    "crawl_pages",
+]
 
 _PLACES = {
     "Crawl": "gossamer.library.crawl",
+    "Form": "gossamer.extract.structured_data",
+    "GossamerError": "gossamer.errors",
     "Hook": "gossamer.crawl.hooks",
+    "LinkKind": "gossamer.extract.full_page",
     "Outcome": "gossamer.crawl.events",
-    "Page": "gossamer.crawl.hooks",
+    "Page": "gossamer.crawl.page",
+    "PageLink": "gossamer.crawl.page",
+    "Selection": "gossamer.extract.selection",
+    "SelectorError": "gossamer.errors",
+    "Wanted": "gossamer.extract.full_page",
     "crawl_pages": "gossamer.library.blocking",
 }
 

@@ -4,6 +4,7 @@ GossamerError
 ├── UsageError       the command or configuration is wrong: exit 2, say which value
 │   ├── ConfigError      a key, value or pair of keys in gossamer.toml or an option
 │   ├── BadSeed          a seed that is not a crawlable URL
+│   ├── SelectorError    a CSS selector or an XPath expression that cannot be used
 │   └── MissingExtra     an optional package is not installed: exit 2, say how to install it
 ├── DirectoryError   the crawl directory cannot be used: exit 1, nothing was touched
 │   ├── DirectoryInUse   another process has it open
@@ -43,6 +44,14 @@ class BadSeed(UsageError):
         shown = text if len(text) <= 200 else text[:200] + "…"
         super().__init__(f"bad seed {shown!r}{f' ({where})' if where else ''}: {meaning} ({reason})")
         self.text, self.reason = text, reason
+
+
+class SelectorError(UsageError):
+    """A CSS selector or an XPath expression cannot be used. Carries its text."""
+
+    def __init__(self, what: str, text: str, problem: str) -> None:
+        super().__init__(f"bad {what} {text!r}: {problem}")
+        self.text = text
 
 
 class MissingExtra(UsageError):

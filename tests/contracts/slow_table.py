@@ -32,11 +32,15 @@ class Row:
     visits: int = 0
     changes: int = 0
     digest: bytes | None = None
+    link_sum: int = 0
+    steps: int = 0
+    ordinal: int = 0
 
     @property
     def facts(self) -> UrlFacts:
         counts = (self.links, self.links_from_others, self.credit, self.visits, self.changes)
-        return UrlFacts(self.url_id, self.url, self.depth, *counts)  # type: ignore[arg-type]
+        near = (self.link_sum, self.steps, self.ordinal)
+        return UrlFacts(self.url_id, self.url, self.depth, *counts, *near)  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)
@@ -51,7 +55,10 @@ class SlowTable:
     def __init__(self, ordering: Ordering, targets_at_once: int, now: float) -> None:
         self.ordering = ordering
         self.enough = targets_at_once
+        self.at_once = ordering.by_score and not ordering.defers_links
+        self.foresees = ordering.moved_by_links and not self.at_once
         self.rows: dict[Key, Row] = {}
+        self.known: Counter[int] = Counter()  # URLs by host
         self.hosts: dict[str, int] = {}
         self.domains: dict[str, int] = {}
         self.domain_links: Counter[str] = Counter()
@@ -94,26 +101,31 @@ class SlowTable:
         self.stamp = math.nextafter(max(self.stamp, now), math.inf)
         self.number += 1
         report = Report(self.number)
+        ignored: list[int] = []  # hosts of candidates that were known
         for candidate in batch.candidates:
             url_id = next(self.ids)
             domain = domain_of(candidate.host)[0]
             self.domains.setdefault(domain, len(self.domains) + 1)
             host_id = self.hosts.setdefault(candidate.host, len(self.hosts) + 1)
             if (domain, candidate.fingerprint) in self.rows:
+                ignored.append(host_id)
                 continue
-            facts = UrlFacts(url_id, candidate.url, candidate.depth)
+            source = next((row for row in self.rows.values() if row.url_id == candidate.found_on), None)
+            steps = source.steps + 1 if source is not None and source.host_id == host_id else 0
+            # One that was known already counts until the commit is over: its number is not used again.
+            ordinal = self.known[host_id] + sum(other == host_id for other in ignored)
+            facts = UrlFacts(url_id, candidate.url, candidate.depth, steps=steps, ordinal=ordinal)
             finder = next((page for page in reversed(batch.links) if page.url_id == candidate.found_on), None)
-            if finder is not None and self.ordering.moved_by_links and not self.ordering.by_score:
-                part = (
-                    credit_per_link(self.by_id(finder.url_id).credit, len(finder.fingerprints))
-                    if finder.fingerprints
-                    else 0
-                )
+            if finder is not None and finder.fingerprints and self.foresees:
+                part = credit_per_link(self.by_id(finder.url_id).credit, len(finder.fingerprints))
                 is_other = self.domains[domain] != finder.domain_id
                 facts = facts._replace(links=1, links_from_others=int(is_other), credit=BIRTH_CREDIT + part)
+                facts = facts._replace(link_sum=2**20 // len(finder.fingerprints))
             front, priority, place = self.ordering.standing(facts)
             place = self.stamp if place is None else place
             row = Row(url_id, host_id, candidate.url, candidate.depth, front, place, priority, self.stamp)
+            row.steps, row.ordinal = steps, ordinal
+            self.known[host_id] += 1
             self.rows[domain, candidate.fingerprint] = row
             self.touch(report, host_id, front, place)
         for done in batch.settlements:
@@ -133,7 +145,7 @@ class SlowTable:
         for page in batch.links:
             self.take(page)
         waiting = sum(sum(domains.values()) for _, _, domains in self.pending)
-        if self.ordering.by_score or waiting >= self.enough or (waiting and now - self.counted_at >= 20.0):
+        if self.at_once or waiting >= self.enough or (waiting and now - self.counted_at >= 20.0):
             self.counted_at = now
             self.count_pending(report)
         for host_id, not_before in batch.retired:
@@ -150,7 +162,7 @@ class SlowTable:
     def count_pending(self, report: Report) -> None:
         pending, self.pending = self.pending, []
         changed: dict[int, Row] = {}
-        links_before = {row.url_id: (row.links, row.links_from_others) for row in self.rows.values()}
+        links_before = {row.url_id: row.links for row in self.rows.values()}
         links: Counter[str] = Counter()
         others: Counter[str] = Counter()
         for page, before, domains in pending:
@@ -171,21 +183,23 @@ class SlowTable:
                     row.links += fresh
                     row.links_from_others += fresh and is_other
                     row.credit += part
+                    if fresh:
+                        row.link_sum += 2**20 // len(page.fingerprints)
+                        steps = source.steps + 1 if row.host_id == source.host_id else 0
+                        row.steps = row.steps if row.visits else min(row.steps, steps)
                     changed[row.url_id] = row
         self.domain_links.update(links)
         self.domain_others.update(others)
         report.linked = [Linked(self.domains[domain], n, others[domain]) for domain, n in links.items() if n]
         if self.ordering.moved_by_links:
             if not self.ordering.by_score:
-                changed = {n: row for n, row in changed.items() if self.is_looked_at(row, *links_before[n])}
+                changed = {n: row for n, row in changed.items() if self.is_looked_at(row, links_before[n])}
             report.moved = [move for row in changed.values() if (move := self.move(row)) is not None]
 
     @staticmethod
-    def is_looked_at(row: Row, links: int, others: int) -> bool:
+    def is_looked_at(row: Row, links: int) -> bool:
         """By class: after its first link, whenever there are many more than before."""
-        many = any(links < power <= row.links for power in (4, 16, 64, 256, 1024))
-        many_others = any(others < 2**n <= row.links_from_others for n in range(20))
-        return row.links > 1 and (many or many_others)
+        return row.links > 1 and any(links < 2**n <= row.links for n in range(20))
 
     def move(self, row: Row) -> Moved | None:
         front, priority, place = self.ordering.standing(row.facts)

@@ -77,7 +77,7 @@ def test_values_come_back_as_they_were(db: Database) -> None:
     db.write_rows("save_signature", [(1, bytes(range(256)), None, None)])
 
     assert db.read_rows("pages_of", [(1,)])[0][1] == text
-    assert db.read_rows("credits_of", [(1,)])[0][1] == -largest
+    assert db.read_rows("sources_of", [(1,)])[0][1] == -largest
     assert db.fetch_value("place_of", 1) == place
     assert db.fetch_all("originals_after", 0, 9)[0][2] == bytes(range(256))
 
@@ -191,4 +191,4 @@ def _url(
     number: int, host_id: int, domain_id: int, url: str, fingerprint: int | None = None, place: float = 1.0
 ) -> tuple[object, ...]:
     mark = number if fingerprint is None else fingerprint
-    return (number, host_id, domain_id, mark, url, 0, 1.0, place, 0.5, 1, 0, 1, 0, 1.0, 0, None)
+    return (number, host_id, domain_id, mark, url, 0, 1.0, place, 0.5, 1, 0, 1, 0, 1.0, 0, None, 0, 0)

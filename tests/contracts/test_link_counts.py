@@ -1,5 +1,6 @@
 """Counting links: each once, when it is due, whatever happens in between."""
 
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
+from gossamer.frontier.orderings.best_first import BestFirst
+from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.ordering import Importance, Novelty
 from gossamer.model.batch import Batch, Linked, Moved
 from gossamer.model.facts import BIRTH_CREDIT, credit_per_link
@@ -186,6 +189,45 @@ def test_a_url_that_waits_for_a_date_keeps_its_place_and_gets_its_score(tables: 
     assert moved == [(1, 2, 1, until, 100)]
     assert store.rows("SELECT front, place, priority FROM urls WHERE id = 2") == [(1, until, 100.0)]
     store.close()
+
+
+def test_scores_do_not_depend_on_the_order_in_which_links_are_found(tmp_path: Path) -> None:
+    """Links of pages that were fetched: in any order, in any batches, counted at once or later, with a restart."""
+    hosts = ("a.test", "www.a.test", "b.org")
+    chance = random.Random(16)
+    names = {number: hosts[number % 3] for number in range(1, 25)}
+    pages = []
+    for number in range(1, 9):
+        targets = chance.sample(range(9, 25), chance.randint(1, 6))
+        pages.append(links_of(number, 2 if number % 3 == 2 else 1, *((names[n], n) for n in targets)))
+    found = set()
+    for run in range(6):
+        ordering = (Mercator, BestFirst)[run % 2]()
+        store = Store(tmp_path / f"{run}.db", ordering, targets_at_once=chance.choice((1, 10, 1000)))
+        first = [candidate(names[n], n, found_on=max(0, n - 6)) for n in range(1, 25)]
+        for number in range(0, 24, 3):
+            store.writer.commit(Batch(candidates=first[number : number + 3]), store.now)
+        homes = store.rows("SELECT id, host_id FROM urls WHERE id < 9")
+        fetched = [settlement(int(str(n)), host_id=int(str(host_id)))._replace(status=200) for n, host_id in homes]
+        store.writer.commit(Batch(settlements=fetched), store.now)
+        chance.shuffle(pages)
+        at = 0
+        while at < len(pages):
+            size = chance.randint(1, 4)
+            store.writer.commit(Batch(links=pages[at : at + size]), store.now)
+            at += size
+            if chance.random() < 0.4:
+                store.close()
+                store.open()
+        store.close()
+        store.open()
+        rows = store.rows("SELECT id, link_sum, steps, ordinal, links FROM urls ORDER BY id")
+        numbers = store.rows("SELECT host, number FROM hosts ORDER BY id")
+        found.add((*rows, *numbers))
+        store.close()
+
+    assert len(found) == 1
+    assert len({row[2] for row in rows}) > 2 and numbers == [("www.a.test", 0), ("b.org", 0), ("a.test", 1)]
 
 
 def test_pages_come_back_from_bytes_as_they_were() -> None:

@@ -20,10 +20,10 @@ READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),
     *("fingerprints_after", "digests_after", "host_by_name", "domain_by_name", "front_truth", "last_url"),
     *("due_missing", "fact", "counters", "counter", "warc_files", "host_clock", "suffix_by_name", "place_of"),
-    *("queued_after", "uncounted_pages", "urls_since"),
+    *("queued_after", "uncounted_pages", "urls_since", "resting_hosts_with_reasons"),
 ]
 OF_MANY_ROWS = [
-    *("settle_url", "fronts_of", "ask_again", "links_of", "credits_of", "count_links", "count_domain_links"),
+    *("settle_url", "fronts_of", "ask_again", "links_of", "sources_of", "count_links", "count_domain_links"),
     *("waiting_of", "move_url", "join_front", "set_host_clock", "count_accesses", "count_suffix_visits"),
     "count_moves",
 ]

@@ -50,7 +50,8 @@ def store(tables: AnyTables) -> Store:
 
 def queue(tables: AnyTables) -> list[tuple[object, ...]]:
     db = tables.open_writer().connection
-    columns = "id, url, depth, links, links_from_others, credit, visits, changes, front, place, priority, available_at"
+    columns = "id, url, depth, links, links_from_others, credit, visits, changes, link_sum, steps, ordinal"
+    columns += ", front, place, priority, available_at"
     rows = db.execute(f"SELECT {columns} FROM urls WHERE state = 0 ORDER BY id").fetchall()
     db.close()
     return rows
@@ -139,13 +140,13 @@ def test_a_writer_goes_on_under_the_new_ordering(store: Store) -> None:
 
     ((_, url_id, front, place, priority),) = committed.moved
     row = next(row for row in queue(store.tables) if row[0] == url_id)
-    assert row[8:11] == (front, place, priority) == (0, -priority, priority)
+    assert row[11:14] == (front, place, priority) == (0, -priority, priority)
 
 
 def test_urls_whose_date_has_come_join_the_order(store: Store) -> None:
     reorder_tables(store.tables, "importance", Importance(), Instant(store.now + 100))
 
-    assert {row[8] for row in queue(store.tables)} == {0}
+    assert {row[11] for row in queue(store.tables)} == {0}
 
 
 def test_an_empty_crawl_takes_any_ordering(tables: AnyTables) -> None:
@@ -169,7 +170,7 @@ def test_other_weights_put_the_queue_in_order_anew(tables: AnyTables) -> None:
     store = Store(tables, Mercator())
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(20)]), store.now)
     store.close()
-    usual, flat = Mercator(), Mercator(bounds=(0.001,))
+    usual, flat = Mercator(), Mercator(bounds=(-99,))
     reorder_tables(store.tables, "mercator", usual, store.now, settings=usual.settings)
 
     assert not reorder_tables(store.tables, "mercator", usual, store.now, settings=usual.settings)

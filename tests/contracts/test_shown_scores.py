@@ -14,7 +14,7 @@ import pytest
 from gossamer.backends.memory import MemoryTables
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.batch import Batch
-from gossamer.model.facts import UrlFacts
+from gossamer.model.facts import HostFacts, UrlFacts
 from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
@@ -56,6 +56,30 @@ class Twin:
     def from_others(self, number: int, pages: list[int]) -> int:
         return sum(self.domain(page) != self.domain(number) for page in pages)
 
+    def host(self, number: int) -> str:
+        return self.urls[number].split("/")[2]
+
+    def ordinal(self, number: int) -> int:
+        return sum(self.host(other) == self.host(number) for other in range(number))
+
+    def steps(self, number: int) -> int:
+        found = dict.fromkeys(range(3), 0)  # the seeds
+        visited = set()
+        for page, links in self.visits:
+            visited.add(page)
+            for link in links:
+                steps = found[page] + 1 if self.host(link) == self.host(page) else 0
+                if link not in visited:
+                    found[link] = min(steps, found.get(link, steps))
+        return found[number]
+
+    def link_sum(self, number: int) -> int:
+        found: dict[int, int] = {}  # by page: what its first visit with the link gave
+        for page, links in self.visits:
+            if number in links:
+                found.setdefault(page, 2**20 // len(links))
+        return sum(found.values())
+
     def credit(self, number: int) -> int:
         credits = dict.fromkeys(range(len(self.urls)), 150_000_000)
         for page, links in self.visits:
@@ -82,19 +106,34 @@ def importance(twin: Twin, number: int) -> Fraction:
     return Fraction(twin.credit(number) + 10**9 // (1 + twin.crawls(twin.domain, number)), 10**9)
 
 
-def mercator(twin: Twin, number: int, now: float) -> float:
+def counted(twin: Twin, number: int, now: float) -> UrlFacts:
     linking = twin.linking(number)
     visits = sum(page == number for page, _ in twin.visits)
     age = now - twin.modified[number] if number in twin.modified else None
     facts = UrlFacts(
         *(number + 1, Url(twin.urls[number]), number % 4, len(linking), twin.from_others(number, linking)),
-        *(twin.credit(number), visits, 0, age),
+        *(twin.credit(number), visits, 0),
     )
-    return ORDERINGS["mercator"]().score(facts)
+    near = facts._replace(link_sum=twin.link_sum(number), steps=twin.steps(number), ordinal=twin.ordinal(number))
+    return near._replace(age=age)
+
+
+def mercator(twin: Twin, number: int, now: float) -> float:
+    return ORDERINGS["mercator"]().score(counted(twin, number, now)) / 1024
+
+
+def best_first(twin: Twin, number: int, now: float) -> float:
+    ordering = ORDERINGS["best-first"]()
+    host = [url for url in range(len(twin.urls)) if twin.host(url) == twin.host(number)]
+    hosts = list(dict.fromkeys(twin.host(u) for u in range(len(twin.urls)) if twin.domain(u) == twin.domain(number)))
+    seen = len({page for page, _ in twin.visits if twin.host(page) == twin.host(number)})
+    shared = ordering.host_term(HostFacts(len(host), seen, hosts.index(twin.host(number))))
+    return (ordering.score(counted(twin, number, now)) + shared) / 1024
 
 
 FORMULAS: dict[str, Callable[[Twin, int, float], float]] = {
     "mercator": mercator,
+    "best-first": best_first,
     "bfs": lambda twin, number, now: 2.0,
     "dfs": lambda twin, number, now: number + 1.0,
     "novelty": lambda twin, number, now: float(novelty(twin, number)),

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from gossamer.frontier.orderings.best_first import BestFirst
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.model.batch import Batch, HintRecord, SitemapName, SitemapRecord
 from gossamer.model.facts import UrlFacts
 from gossamer.model.loads import HostRequest, LoadRequest, SitemapFacts
-from gossamer.model.requeue import ReportedChange
+from gossamer.model.requeue import ReportedChange, RequeueOrder
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
 from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, reorder_tables, settlement
 
@@ -37,10 +38,50 @@ def test_a_date_of_modification_counts_in_the_priority(store: Store) -> None:
 
     found = store.rows("SELECT priority FROM urls ORDER BY id")
     facts = [
-        UrlFacts(n, c.url, 1, age=age) for n, (c, age) in enumerate(((fresh, 0.0), (old, 3000 * DAY), (unknown, None)))
+        UrlFacts(n, c.url, 1, ordinal=n, age=age)
+        for n, (c, age) in enumerate(((fresh, 0.0), (old, 3000 * DAY), (unknown, None)))
     ]
     assert [score for (score,) in found] == pytest.approx([ordering.score(fact) for fact in facts])
-    assert found[0] > found[2] > found[1]
+    assert found[0] > found[1] and found[0] > found[2]
+
+
+def test_a_priority_in_a_sitemap_counts_for_a_new_url_and_for_one_that_waits(tables: AnyTables) -> None:
+    for ordering in (Mercator(), BestFirst()):
+        store = Store(tables, ordering)
+        first = store.value("SELECT coalesce(max(id), 0) FROM urls")
+        assert isinstance(first, int)
+        numbers = [first + n for n in range(1, 5)]
+        found = [candidate("h.test", number) for number in numbers[:3]]
+        worth = {numbers[0]: 1.0, numbers[1]: 0.0}
+        hints = [hint(number)._replace(priority=priority) for number, priority in worth.items()]
+        store.writer.commit(Batch(candidates=found, hints=hints), store.now)
+        high, low, plain = (
+            float(str(x)) for (x,) in store.rows("SELECT priority FROM urls WHERE id > ? ORDER BY id", first)
+        )
+        assert high - plain > 700 and plain - low > 700  # octaves of 1024, cut to quarters, less the ordinals
+
+        moved = store.writer.commit(Batch(hints=[hint(numbers[2])._replace(priority=1.0)]), store.now).moved
+
+        (move,) = moved
+        assert move.url_id == numbers[2] and move.priority - plain == 1024
+        assert store.rows("SELECT front, place, priority FROM urls WHERE id = ?", move.url_id) == [move[2:]]
+        store.writer_db.execute("UPDATE urls SET state = 1")
+        store.close()
+
+
+def test_the_last_modified_of_the_page_itself_counts_when_it_is_scored_again(store: Store) -> None:
+    store.writer.commit(Batch(candidates=[candidate("h.test", n) for n in (1, 2, 3)]), store.now)
+    dates = {1: "Tue, 14 Nov 2023 22:13:20 GMT", 2: "Sun, 06 Nov 1994 08:49:37 GMT", 3: "Sat, 01 Jan 2050 00:00:00 GMT"}
+    due = Instant(store.now + 1.0)
+    done = [
+        settlement(n, host_id=1)._replace(status=200, last_modified=date, available_at=due) for n, date in dates.items()
+    ]
+    store.writer.commit(Batch(settlements=done), store.now)
+
+    store.writer.commit(Batch(requeue=RequeueOrder(Instant(due + 1.0), 10)), Instant(due + 1.0))
+
+    fresh, old, never = (float(str(x)) for (x,) in store.rows("SELECT priority FROM urls ORDER BY id"))
+    assert fresh - old > 400 and old - never < 100  # half an octave; a date in the future says nothing
 
 
 def test_the_date_still_counts_when_the_queue_is_put_in_order_anew(store: Store) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
+from gossamer.frontier.orderings.best_first import BestFirst
+from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.ordering import Balance, DepthFirst, Importance, Novelty
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.facts import UrlFacts
@@ -36,13 +38,14 @@ class ByLinks(Ordering):
         return 0 if score >= 0.5 else 1 if score >= 0.25 else 2
 
 
-ORDERINGS = [Ordering, ByLinks, Novelty, Importance, Balance, DepthFirst]
+ORDERINGS = [Ordering, ByLinks, Mercator, BestFirst, Novelty, Importance, Balance, DepthFirst]
 
 
 def random_batch(table: SlowTable, chance: random.Random, now: float) -> Batch:
     batch = Batch()
     for _ in range(chance.choice((0, 1, 4, 12))):
-        batch.candidates.append(candidate(chance.choice(HOSTS), chance.randint(1, NUMBERS)))
+        found_on = chance.choice((0, *(row.url_id for row in table.rows.values())))
+        batch.candidates.append(candidate(chance.choice(HOSTS), chance.randint(1, NUMBERS), found_on=found_on))
     if chance.random() < 0.03:
         batch.candidates.append(candidate("later.test", 1))
     rows = sorted(table.rows.items(), key=lambda item: item[1].url_id)
@@ -78,8 +81,9 @@ def random_links(url_id: int, domain_id: int, chance: random.Random) -> PageLink
 
 def check_tables(store: Store, table: SlowTable) -> None:
     columns = "id, front, place, priority, available_at, state, links, links_from_others, credit, visits, changes"
+    columns += ", link_sum, steps, ordinal"
     assert store.rows(f"SELECT {columns} FROM urls ORDER BY id") == [
-        (r.url_id, r.front, r.place, r.priority, r.available_at, r.state, *r.facts[3:8])
+        (r.url_id, r.front, r.place, r.priority, r.available_at, r.state, *r.facts[3:11])
         for r in sorted(table.rows.values(), key=lambda row: row.url_id)
     ]
     assert store.rows("SELECT domain, accesses, links, links_from_others FROM domains ORDER BY id") == [

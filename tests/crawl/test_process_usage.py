@@ -4,7 +4,9 @@ import random
 from pathlib import Path
 
 from gossamer.crawl.engine import EngineLimits
+from gossamer.crawl.run.session import Watch
 from gossamer.crawl.status import internals_of, max_rss_bytes, own_use, rss_bytes
+from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import PHASES, Internals
 from gossamer.sketch.durations import Durations
 from tests.crawl.scripted_crawl import HOME, ScriptedCrawl, html, opened, run_in_step
@@ -81,3 +83,19 @@ def test_the_internals_of_a_crawl_are_reported_by_phase(tmp_path: Path) -> None:
     assert after.wakings.number == 1
     assert after.hosts_failing == 3
     assert after.rss_bytes > 0
+
+
+def test_the_peak_of_a_crawl_includes_the_process_that_parses_large_pages(tmp_path: Path) -> None:
+    async def main() -> tuple[int, int]:
+        async with opened(tmp_path, {HOME: html()}) as crawl:
+            log = EventLog(tmp_path / "other.log", crawl.crawl.clock)
+            watch = Watch(crawl.crawl, log)
+            before = watch.snapshot().max_rss_bytes
+            crawl.crawl.large_pages.peak_bytes += 50 * MEGABYTE
+            after = watch.snapshot().max_rss_bytes
+            log.close()
+            return before, after
+
+    before, after = run_in_step(main())
+
+    assert after >= before + 50 * MEGABYTE

@@ -44,6 +44,7 @@ class Report(NamedTuple):
     retired: list[HostId]
     moved: list[tuple[HostId, int, int, float, float]]
     linked: list[tuple[int, int, int]]
+    host_counts: tuple[tuple[HostId, int, int], ...] = ()
     withdrawn: tuple[tuple[HostId, int], ...] = ()
 
 

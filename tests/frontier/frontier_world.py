@@ -5,6 +5,7 @@ dated, applied and reported in three steps, and anything may happen in between. 
 at every step, from records of the world's own.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from gossamer.frontier.back_queue import HostQueue, HostState
@@ -58,13 +59,20 @@ class Points(Ordering):
 
 class World:
     def __init__(
-        self, limits: FrontierLimits, policy: PolitenessPolicy = POLICY, ordering: Ordering | None = None
+        self,
+        limits: FrontierLimits,
+        policy: PolitenessPolicy = POLICY,
+        ordering: Ordering | None = None,
+        *,
+        domain_of: Callable[[HostKey], str] | None = None,
     ) -> None:
+        """`domain_of`: the hosts of a domain share its gap."""
         self.policy = policy
+        self.domain_of = domain_of
         self.limits = limits
         self.ordering = ordering or MovingClasses()
         self.table = TaskTable(self.ordering.by_score)
-        self.frontier = Frontier(policy, None, limits, self.ordering)
+        self.frontier = Frontier(policy, None, limits, self.ordering, domain_of=domain_of)
         self.now = START
         self.batch = Changes()
         self.dated: tuple[Changes, float] | None = None
@@ -77,6 +85,7 @@ class World:
         self.host_rests: dict[HostId, float] = {}  # by contacts
         self.host_delays: dict[HostId, float] = {}  # by `delay`
         self.address_rests: dict[str, float] = {}
+        self.domain_rests: dict[str, float] = {}
         self.errands: dict[HostId, HostId] = {}  # the host of a visit -> the host that it asks instead
         self.visits = 0
 
@@ -204,6 +213,9 @@ class World:
         assert address not in {at for host, at in self.at.items() if host != visit.host_id}, f"two at {address}"
         if address != self.at.get(visit.host_id):
             assert self.now >= self.address_rests.get(address, 0.0), f"{address} is resting"
+        if self.domain(target) != self.domain(visit.host_id):
+            assert self.domain(target) not in self._busy_domains(visit.host_id), "two requests to a domain"
+        self._check_domain_rest(target)
         self.at[visit.host_id] = address
         self.errands[visit.host_id] = target
         self.check()
@@ -214,6 +226,7 @@ class World:
         target = self.errands.pop(asker)
         address = self.at.pop(asker)
         self._rest(self.host_rests, target, next_contact(self.policy, contact))
+        self._rest(self.domain_rests, self.domain(target), next_contact(self.policy, contact))
         self._rest(self.address_rests, address, next_contact_of_address(self.policy, contact))
         which = next(place for place, visit in enumerate(self.out) if visit.host_id == asker)
         until = self.frontier.cross_host.end(self.out[which], self.key(target), contact, self.instant)
@@ -228,6 +241,7 @@ class World:
         address = self.at.pop(visit.host_id, None)
         if contact is not None:
             self._rest(self.host_rests, visit.host_id, next_contact(self.policy, contact))
+            self._rest(self.domain_rests, self.domain(visit.host_id), next_contact(self.policy, contact))
             if address is not None:
                 self._rest(self.address_rests, address, next_contact_of_address(self.policy, contact))
         until = self.frontier.finish(visit, contact, self.instant, again=again)
@@ -271,9 +285,11 @@ class World:
         for host_id, until in self.host_rests.items():
             _, took, address = self.table.clocks.get(host_id, (0.0, 0.0, None))
             self.table.clocks[host_id] = (until, took, address)
-        self.frontier = Frontier(self.policy, None, self.limits, self.ordering)
+        self.frontier = Frontier(self.policy, None, self.limits, self.ordering, domain_of=self.domain_of)
         for address, until in self.address_rests.items():
             self.frontier.rest_address(address, Instant(until))
+        for host_id, until in self.host_rests.items():
+            self.frontier.rest_domain(self.key(host_id), Instant(until))
 
     # --- what must hold --------------------------------------------------------------------------
 
@@ -284,7 +300,23 @@ class World:
     def _not_before(self, host_id: HostId) -> float:
         return max(self.host_rests.get(host_id, 0.0), self.host_delays.get(host_id, 0.0))
 
+    def domain(self, host_id: HostId) -> str:
+        return f"only host {host_id}" if self.domain_of is None else self.domain_of(self.key(host_id))
+
+    def _busy_domains(self, asker: HostId | None = None) -> set[str]:
+        """Domains with a request in flight, other than by a visit of `asker`."""
+        busy = {visit.host_id for visit in self.out} | set(self.errands.values())
+        return {
+            self.domain(host_id) for host_id in busy if host_id not in (asker, self.errands.get(asker or HostId(0)))
+        }
+
+    def _check_domain_rest(self, host_id: HostId) -> None:
+        domain = self.domain(host_id)
+        assert self.now >= self.domain_rests.get(domain, 0.0), f"domain {domain} is resting"
+
     def _check_visit(self, visit: Visit) -> None:
+        assert self.domain(visit.host_id) not in self._busy_domains(), "two requests to a domain"
+        self._check_domain_rest(visit.host_id)
         row = self.table.row(visit.task.url_id)
         assert row.host_id == visit.host_id, "a URL of another host in the back queue"
         assert row.queued, f"url {row.url_id} is handed out although it is done"
@@ -339,7 +371,8 @@ class World:
             in_ready = [e for heap in heaps for e in heap if e[3] is host and e[2] == host.turn]
             classes = sum(1 for tasks in host.fronts if tasks)
             assert len(in_ready) == (classes if state is HostState.READY else 0), f"{state}: {len(in_ready)} entries"
-        assert in_gates == ([host.address] if state is HostState.PARKED else []), f"{state} at gates {in_gates}"
+        gates = ([host.address], [host.domain_gate]) if state is HostState.PARKED else ([],)
+        assert in_gates in gates, f"{state} at gates {in_gates}"
         if state is HostState.EMPTY:
             assert not host.has_next(), "URLs in memory, but in no structure"
 

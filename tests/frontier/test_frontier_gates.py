@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.frontier.address_gate import AddressGates
-from gossamer.frontier.decisions import FrontierLimits, WaitUntil
+from gossamer.frontier.decisions import FrontierLimits, Idle, WaitUntil
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, Instant
 from tests.frontier.frontier_world import World
@@ -52,6 +52,51 @@ def test_a_host_waiting_for_a_resting_address_is_served_when_it_has_rested() -> 
     assert world.take_turn() == WaitUntil(Instant(world.now + 7.0))
     world.now += 7.0
     assert isinstance(world.take_turn(), Visit)
+
+
+def of_one_domain(hosts: int, urls: int = 3) -> World:
+    """Hosts with addresses of their own, all of one domain."""
+    world = World(FrontierLimits(max_hosts=100, quantum=100), domain_of=lambda host: "example.org")
+    for number in range(hosts * urls):
+        world.discover(number % hosts + 1, 0)
+    for host_id in range(1, hosts + 1):
+        world.batch.clocks[host_id] = (0.0, 0.0, f"10.0.0.{host_id}")
+    world.begin_commit()
+    world.now += 0.001
+    world.settle_everything()
+    return world
+
+
+def test_hosts_of_one_domain_share_its_gap_and_take_turns_if_the_gap_is_per_domain() -> None:
+    world = of_one_domain(3, urls=4)
+    served: list[int] = []
+
+    for _ in range(9):
+        turn = world.take_turns()
+        assert isinstance(turn, Visit)
+        assert isinstance(world.take_turn(), WaitUntil | Idle)  # one at a time
+        finished = world.now
+        world.finish(0, world.contact(took=0.01, crawl_delay=3.0))
+        assert world.take_turn() == WaitUntil(Instant(finished + 3.0))  # the whole gap, Crawl-delay included
+        served.append(turn.host_id)
+        world.now = finished + 3.0
+
+    assert [sorted(served[at : at + 3]) for at in range(0, 9, 3)] == [[1, 2, 3]] * 3
+
+
+def test_a_domain_rests_on_after_a_restart() -> None:
+    world = of_one_domain(2)
+    turn = world.take_turn()
+    assert isinstance(turn, Visit)
+    other = HostId(3 - turn.host_id)
+
+    world.finish(0, world.contact(took=0.01, crawl_delay=30.0))
+    world.crash()
+    world.settle_everything()
+
+    assert isinstance(world.take_turns(), Visit)
+    assert world.now >= world.domain_rests["example.org"]
+    assert other in world.frontier._hosts
 
 
 def test_hosts_on_one_address_take_turns() -> None:

@@ -13,12 +13,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.model.task import Visit
+from gossamer.model.units import HostKey
 from tests.frontier.frontier_world import MovingClasses, Points, World
 
 HOSTS = st.integers(1, 5)
 FRONTS = st.integers(0, 2)
 ADDRESSES = st.sampled_from(["10.0.0.1", "10.0.0.2"])
 WHICH = st.integers(0, 10)
+
+
+def two_domains(host: HostKey) -> str:
+    return f"domain{sum(host.encode()) % 2}.test"
 
 
 class FrontierMachine(RuleBasedStateMachine):
@@ -29,10 +34,13 @@ class FrontierMachine(RuleBasedStateMachine):
         quantum=st.sampled_from([1, 3]),
         ordering=st.sampled_from([MovingClasses(), Points()]),
         urls=st.lists(st.tuples(HOSTS, FRONTS)),
+        per_domain=st.booleans(),
     )
-    def begin(self, max_hosts: int, quantum: int, ordering: Ordering, urls: list[tuple[int, int]]) -> None:
+    def begin(
+        self, max_hosts: int, quantum: int, ordering: Ordering, urls: list[tuple[int, int]], per_domain: bool
+    ) -> None:
         limits = FrontierLimits(max_hosts=max_hosts, quantum=quantum, long_rest=6.0)
-        self.world = World(limits, ordering=ordering)
+        self.world = World(limits, ordering=ordering, domain_of=two_domains if per_domain else None)
         for host_id, front in urls:
             self.world.discover(host_id, front)
 

@@ -1,157 +1,180 @@
-"""The weighted score of `mercator`: the fast path against the signals, its parts, and invalid settings."""
+"""The score by links: every term, how they add up, and invalid settings. `mercator` and `best-first` share it."""
 
 import math
-import random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.frontier.orderings import signals
-from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, DEFAULT_WEIGHTS, Mercator
-from gossamer.frontier.orderings.signals import BORNE_BY_LINKS, SIGNALS, TrustedDomains
-from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, DomainFacts, UrlFacts
-from gossamer.model.units import Url
+from gossamer.frontier.orderings.best_first import BestFirst
+from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, Mercator
+from gossamer.frontier.orderings.score import BORNE_BY_LINKS, DEFAULT_WEIGHTS, OCTAVE
+from gossamer.model.facts import LINK_UNIT, DomainFacts, HostFacts, UrlFacts
+from gossamer.model.units import DAY, Url
 from tests.frontier.url_samples import url_facts
 
 PATTERNS = ("a", "*.b", "c.*", "example.org")
 WEIGHTS = st.fixed_dictionaries(
-    {name: st.one_of(st.just(0.0), st.floats(0.01, 1000.0), st.integers(1, 9)) for name in DEFAULT_WEIGHTS}
+    {name: st.one_of(st.just(0.0), st.floats(0.01, 100.0), st.integers(1, 9)) for name in DEFAULT_WEIGHTS}
 ).filter(lambda weights: any(weights.values()))
-ORDERINGS = st.builds(Mercator, WEIGHTS, st.sampled_from(((), PATTERNS)))
+ORDERINGS = st.one_of(
+    st.builds(Mercator, WEIGHTS, st.sampled_from(((), PATTERNS))),
+    st.builds(BestFirst, WEIGHTS, st.sampled_from(((), PATTERNS))),
+)
+ARTICLE = UrlFacts(1, Url("http://a.test/b/c.html"), 1)
 
 
-def specified(ordering: Mercator, url: UrlFacts, trusted: TrustedDomains) -> float:
-    """The weighted mean, word for word."""
-    values = {name: signal(url) for name, signal in SIGNALS.items()} | {"trusted": trusted.value(url.url)}
-    known = [(weight, value) for name, weight in ordering.weights.items() if (value := values[name]) is not None]
-    total = sum(weight for weight, _ in known)
-    return sum(weight * value for weight, value in known) / total if total else 0.0
+def only(**weights: float) -> Mercator:
+    return Mercator(dict.fromkeys(DEFAULT_WEIGHTS, 0.0) | weights, ("trusted.test",))
 
 
-@given(weights=WEIGHTS, listed=st.sampled_from(((), PATTERNS)), url=url_facts())
-def test_the_fast_path_is_the_weighted_mean_of_the_signals_that_are_known(
-    weights: dict[str, float], listed: tuple[str, ...], url: UrlFacts
-) -> None:
-    ordering = Mercator(weights, listed)
-
-    assert ordering.score(url) == pytest.approx(specified(ordering, url, TrustedDomains(listed)), abs=1e-12)
+def octaves(url: UrlFacts, **weights: float) -> float:
+    ordering = only(**weights)
+    return ordering.score(url) / ordering.unit
 
 
-@given(url=url_facts())
-def test_the_same_holds_for_the_default_weights(url: UrlFacts) -> None:
-    ordering = Mercator()
+def test_every_term_is_what_the_formula_says() -> None:
+    """Each term alone, with weight 1, against the logarithm written out."""
+    cases: list[tuple[str, dict[str, Any], float]] = [
+        ("importance", {"link_sum": 3 * LINK_UNIT // 2}, math.log2(0.15 + 0.85 * 1.5)),
+        ("importance", {}, math.log2(0.15)),
+        ("links", {"links": 6}, math.log2(7)),
+        ("links_from_others", {"links_from_others": 2}, math.log2(3)),
+        ("steps", {"steps": 4}, -math.log2(5)),
+        ("ordinal", {"ordinal": 99}, -math.log2(100)),
+        ("depth", {"depth": 3}, -2.0),
+        ("sitemap", {"listed": 1.0}, 1.0),
+        ("sitemap", {"listed": 0.5}, 0.0),
+        ("sitemap", {"listed": 0.0}, -1.0),
+        ("sitemap", {"listed": None}, 0.0),
+        ("freshness", {"age": 0.0}, 1.0),
+        ("freshness", {"age": 30 * DAY}, 0.5),
+        ("freshness", {"age": None}, 0.0),
+        ("change", {"visits": 9, "changes": 4}, 0.5),
+        ("change", {"visits": 1, "changes": 0}, 0.0),
+    ]
+    for name, facts, expected in cases:
+        found = octaves(ARTICLE._replace(**facts), **{name: 1.0})
+        assert found == pytest.approx(expected, abs=1 / OCTAVE), (name, facts)
 
-    assert ordering.score(url) == pytest.approx(specified(ordering, url, TrustedDomains()), abs=1e-12)
+
+def test_what_the_url_says_adds_to_the_score() -> None:
+    levels = {
+        "http://a.test/": 0,
+        "http://a.test/?q=/x/": 1,
+        "http://a.test/x": 1,
+        "http://a.test/x/": 1,
+        "http://a.test/x/y.html": 2,
+        "http://a.test/x/y/?q": 3,
+        "": 3,  # unknown counts as an ordinary one
+    }
+    types = {
+        "http://a.test/": 1.0,
+        "https://a.test:8443/index.html": 1.0,
+        "http://a.test/Default.aspx": 1.0,
+        "ftp://a.test/": 1.0,
+        "http://a.test/?page=2": 0.25,
+        "http://a.test/news/": 0.25,
+        "http://a.test/news/index.php?id=7": 0.25,
+        "http://a.test/news": 0.1,
+        "http://a.test/wiki/Node.js_in_action": 0.1,
+        "http://a.test/v1.2/notes": 0.1,
+        "http://a.test/indexes.html": 0.1,
+        "http://a.test/report.PDF": 0.0,
+        "http://a.test/feed.xml?all=1": 0.0,
+        "http://a.test/read?file=a.pdf": 0.1,
+    }
+    trust = {"http://trusted.test/": 1.0, "http://www.trusted.test:80/x": 1.0, "http://a.test/": 0.0, "": 0.0}
+    for name, sign, values in (("nesting", -1, levels), ("page_type", 1, types), ("trusted", 1, trust)):
+        for url, value in values.items():
+            expected = -math.log2(1 + value) if sign < 0 else value
+            found = octaves(ARTICLE._replace(url=Url(url)), **{name: 1.0})
+            assert found == pytest.approx(expected, abs=1 / OCTAVE), (name, url)
+
+
+def test_the_host_adds_the_share_of_its_urls_that_was_not_seen_up_to_a_limit() -> None:
+    ordering = BestFirst(dict.fromkeys(DEFAULT_WEIGHTS, 0.0) | {"unseen": 1.0, "subdomains": 1.0}, ())
+
+    for host, expected in (
+        (HostFacts(), 0.0),
+        (HostFacts(7, 0), 3.0),
+        (HostFacts(7, 3), 1.0),
+        (HostFacts(7, 7), 0.0),
+        (HostFacts(10**9, 0), math.log2(30)),
+        (HostFacts(1, 1, 7), -3.0),
+    ):
+        assert ordering.host_term(host) / OCTAVE == pytest.approx(expected, abs=1 / OCTAVE), host
 
 
 @given(ordering=ORDERINGS, url=url_facts())
-def test_a_score_is_a_number_from_0_to_1_and_its_parts_add_up_to_it(ordering: Mercator, url: UrlFacts) -> None:
+def test_scores_are_whole_numbers_and_their_parts_add_up_to_what_is_shown(
+    ordering: Mercator | BestFirst, url: UrlFacts
+) -> None:
     score = ordering.score(url)
-    parts = ordering.parts(url, DomainFacts(), 0)
 
-    assert 0.0 <= score <= 1.0
-    assert math.fsum(parts.values()) == pytest.approx(score, abs=1e-9)
-    assert all(part >= 0.0 for part in parts.values())
+    assert score == int(score)
+    shown = ordering.total(url, DomainFacts(), 0)
+    assert math.fsum(ordering.parts(url, DomainFacts(), 0).values()) == pytest.approx(shown, abs=1e-9)
 
 
-@given(ordering=ORDERINGS, url=url_facts(), more=st.integers(1, 50), credit=st.integers(0, CREDIT_UNIT))
-def test_a_link_never_lowers_a_score(ordering: Mercator, url: UrlFacts, more: int, credit: int) -> None:
+@given(ordering=ORDERINGS, url=url_facts(), more=st.integers(1, 50), share=st.integers(0, LINK_UNIT))
+def test_a_link_never_lowers_a_score(ordering: Mercator | BestFirst, url: UrlFacts, more: int, share: int) -> None:
     linked = url._replace(
-        links=url.links + more, links_from_others=url.links_from_others + more, credit=url.credit + credit
+        links=url.links + more,
+        links_from_others=url.links_from_others + more,
+        link_sum=url.link_sum + share,
+        steps=url.steps // 2,
     )
 
-    assert ordering.score(linked) >= ordering.score(url) - 1e-12
+    assert ordering.score(linked) >= ordering.score(url)
     if not ordering.moved_by_links:
         assert ordering.score(linked) == ordering.score(url)
 
 
-@pytest.mark.parametrize("name", sorted(DEFAULT_WEIGHTS))
-def test_links_move_urls_exactly_where_a_signal_that_they_bear_has_a_weight(name: str) -> None:
-    alone = dict.fromkeys(DEFAULT_WEIGHTS, 0.0) | {name: 1.0}
+def test_best_first_moves_a_url_a_few_times_only_while_links_to_it_are_found() -> None:
+    ordering = BestFirst()
 
-    assert Mercator(alone).moved_by_links == (name in BORNE_BY_LINKS)
+    places = {ordering.standing(ARTICLE._replace(link_sum=n * LINK_UNIT // 50)).place for n in range(5_000)}
 
-
-def test_only_proportions_matter() -> None:
-    chance = random.Random(4)
-    tenfold = Mercator({name: 10 * weight for name, weight in DEFAULT_WEIGHTS.items()})
-
-    for number in range(200):
-        url = UrlFacts(number, Url("http://a.test/b/"), number % 9, chance.randrange(50), 3, chance.randrange(10**10))
-        assert tenfold.score(url) == pytest.approx(Mercator().score(url), abs=1e-12)
+    assert len(places) <= 4 * math.log2(1 + 0.85 / 0.15 * 100) + 2
 
 
-def test_the_parts_are_named_by_signal_and_leave_out_what_has_no_weight_or_is_not_known() -> None:
-    url = UrlFacts(1, Url("http://www.example.org/"), 1, links=3, links_from_others=1)
-
-    shown = Mercator(trusted=["example.org"]).parts(url, DomainFacts(), 0)
-
-    assert shown == {
-        "importance": 0.0,
-        "links_from_others": pytest.approx(2 * 0.5 / 16.5),
-        "page_type": pytest.approx(4 / 16.5),
-        "nesting": pytest.approx(4 / 16.5),
-        "depth": pytest.approx(0.5 * 0.5 / 16.5),
-        "trusted": pytest.approx(2 / 16.5),
-    }
+def test_links_move_urls_exactly_where_a_term_that_they_bear_has_a_weight() -> None:
+    for name in DEFAULT_WEIGHTS:
+        assert only(**{name: 1.0}).moved_by_links == (name in BORNE_BY_LINKS), name
 
 
-def test_a_url_of_which_nothing_with_a_weight_is_known_scores_0() -> None:
-    ordering = Mercator(dict.fromkeys(DEFAULT_WEIGHTS, 0.0) | {"nesting": 1.0})
+def test_parts_leave_out_what_has_no_weight_or_is_not_known() -> None:
+    url = ARTICLE._replace(url=Url("http://www.example.org/"), host=HostFacts(3, 1, 0))
 
-    assert ordering.score(UrlFacts(1, Url(""), 0)) == 0.0
-    assert ordering.parts(UrlFacts(1, Url(""), 0), DomainFacts(), 0) == {}
-
-
-def test_without_urls_the_links_carry_the_score() -> None:
-    nameless = UrlFacts(1, Url(""), 0, 1, 1, BIRTH_CREDIT + BIRTH_CREDIT)
-
-    expected = (4 * signals.importance(2 * BIRTH_CREDIT) + 2 * 0.5 + 0.5) / 6.5
-
-    assert Mercator().score(nameless) == pytest.approx(expected, abs=1e-12)
-
-
-def test_trust_freshness_and_change_raise_a_score_where_they_are_known() -> None:
-    plain = UrlFacts(1, Url("http://news.example/a/b.html"), 3)
-    ordering = Mercator(trusted=["news.*"])
-
-    assert ordering.score(plain) > Mercator(trusted=["other.example"]).score(plain)
-    assert ordering.score(plain._replace(age=3600.0)) > ordering.score(plain)
-    assert ordering.score(plain._replace(age=1e9)) < ordering.score(plain._replace(age=3600.0))
-    assert ordering.score(plain._replace(visits=9, changes=8)) > ordering.score(plain._replace(visits=9))
+    plain = {"importance", "steps", "ordinal", "nesting", "page_type"}
+    assert set(Mercator(trusted=()).parts(url, DomainFacts(), 0)) == plain
+    assert set(Mercator(trusted=["a.test"]).parts(url, DomainFacts(), 0)) == {*plain, "trusted"}
+    everything = url._replace(listed=0.8, age=60.0, visits=3, changes=1)
+    found = set(BestFirst(trusted=["a.test"]).parts(everything, DomainFacts(), 0))
+    assert found == {*plain, "trusted", "sitemap", "freshness", "change", "cut", "unseen", "subdomains"}
 
 
 # --- what is refused ---------------------------------------------------------------------------------
 
 
-def test_a_signal_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(ValueError, match=r"no such signal: 'beauty' .*importance.*change"):
-        Mercator({"beauty": 1.0})
-
-
-@pytest.mark.parametrize("weight", [-1.0, math.inf, math.nan])
-def test_an_impossible_weight_is_refused_by_name(weight: float) -> None:
-    with pytest.raises(ValueError, match="weight of nesting must be a number of at least 0"):
-        Mercator({"nesting": weight})
-
-
-def test_weights_that_are_all_0_are_refused() -> None:
-    with pytest.raises(ValueError, match="all weights are 0"):
-        Mercator(dict.fromkeys(DEFAULT_WEIGHTS, 0.0))
-
-
-@pytest.mark.parametrize("bounds", [(0.2, 0.4), (0.4, 0.4), (1.5, 0.4), (0.4, 0.0), (math.nan,)])
-def test_bounds_that_do_not_fall_between_1_and_0_are_refused(bounds: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="bounds must be in descending order"):
-        Mercator(bounds=bounds)
-
-
-def test_an_invalid_pattern_of_trusted_domains_is_rejected() -> None:
+def test_impossible_settings_are_refused_by_name() -> None:
+    for weights, message in (
+        ({"beauty": 1.0}, r"no such term: 'beauty' .*importance.*subdomains"),
+        ({"nesting": -1.0}, "weight of nesting must be a number of at least 0"),
+        ({"nesting": math.inf}, "weight of nesting must be a number of at least 0"),
+        ({"nesting": math.nan}, "weight of nesting must be a number of at least 0"),
+        (dict.fromkeys(DEFAULT_WEIGHTS, 0.0), "all weights are 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            BestFirst(weights)
+    for bounds in ((0.2, 0.4), (0.4, 0.4), (math.nan,), (math.inf, 0.0), (0.0, -math.inf)):
+        with pytest.raises(ValueError, match="bounds must be numbers in descending order"):
+            Mercator(bounds=bounds)
     with pytest.raises(ValueError, match=r"'a\.\*\.b' is not a domain"):
         Mercator(trusted=["a.*.b"])
 
 
-def test_every_signal_has_a_default_weight_and_the_bounds_make_three_classes() -> None:
-    assert DEFAULT_WEIGHTS.keys() == {*SIGNALS, "trusted"}
-    assert len(DEFAULT_BOUNDS) + 1 == Mercator.fronts == Mercator().fronts == 3
+def test_the_bounds_make_eight_classes() -> None:
+    assert len(DEFAULT_BOUNDS) + 1 == Mercator.fronts == Mercator().fronts == 8

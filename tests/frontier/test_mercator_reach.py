@@ -8,12 +8,12 @@ from gossamer.lab.simweb.config import preset
 
 
 @pytest.mark.parametrize("seed", [3, 8])
-def test_mercator_gathers_importance_faster_than_breadth_first(seed: int) -> None:
+def test_the_orderings_by_links_gather_importance_faster_than_breadth_first(seed: int) -> None:
     graph = graph_of_web(preset("demo", hosts=130, pages=4_000, max_host_pages=0, seed=seed))
-    plan = Plan(orders=("mercator", "bfs"), rests=(0, 20), sets=(1, 2), points=(5.0, 10.0, 25.0))
+    plan = Plan(orders=("best-first", "mercator", "bfs"), rests=(0, 20), sets=(1, 2), points=(5.0, 10.0, 25.0))
 
     curves = {(curve.order, curve.rest): curve for curve in compare(graph, pagerank(graph), plan, lambda _: None)}
 
     for rest in plan.rests:
-        ours, breadth = curves["mercator", rest].shares, curves["bfs", rest].shares
-        assert all(mine > theirs for mine, theirs in zip(ours, breadth, strict=True)), (rest, ours, breadth)
+        first, ours, breadth = (curves[order, rest].shares for order in plan.orders)
+        assert all(a > b > c for a, b, c in zip(first, ours, breadth, strict=True)), (rest, first, ours, breadth)

@@ -11,8 +11,12 @@ from gossamer.config.load import Config, make_config, read_toml
 from gossamer.config.policies import ordering_for
 from gossamer.config.sections import WeightsSection
 from gossamer.errors import ConfigError
-from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, DEFAULT_WEIGHTS, Mercator
+from gossamer.frontier.orderings.best_first import BestFirst
+from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, Mercator
+from gossamer.frontier.orderings.score import DEFAULT_WEIGHTS
 from gossamer.frontier.orderings.signals import TrustedDomains
+from gossamer.model.facts import DomainFacts, UrlFacts
+from gossamer.model.units import Url
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -24,6 +28,19 @@ def test_the_defaults_of_the_configuration_are_those_of_the_ordering() -> None:
     assert config.priority.bounds == DEFAULT_BOUNDS
 
 
+def test_wikipedia_and_news_are_trusted_unless_a_list_says_otherwise() -> None:
+    article = UrlFacts(1, Url("https://en.wikipedia.org/wiki/Web_crawler"), 1)
+
+    def trust(given: dict[str, object]) -> float | None:
+        ordering = ordering_for(make_config({"priority": given}, {}))
+        return ordering.parts(article, DomainFacts(), 0).get("trusted")
+
+    assert {"wikipedia.org", "reuters.com", "bbc.co.uk"} <= set(Config().priority.trusted)
+    assert trust({}) == DEFAULT_WEIGHTS["trusted"]
+    assert trust({"trusted": ["example.org"]}) == 0.0
+    assert trust({"trusted": []}) is None
+
+
 def test_the_ordering_is_made_as_the_file_says(tmp_path: Path) -> None:
     file = tmp_path / "gossamer.toml"
     file.write_text(
@@ -33,19 +50,22 @@ def test_the_ordering_is_made_as_the_file_says(tmp_path: Path) -> None:
         shares-under-load = [80, 10, 5, 5]
         [priority]
         trusted = ["*.gov", "example.org"]
-        bounds = [0.5, 0.3, 0.1]
+        bounds = [-1, -2.5, -3, -9]
         [priority.weights]
         trusted = 5
         links-from-others = 0
         """
     )
 
-    ordering = ordering_for(make_config(read_toml(file), {}))
+    config = make_config(read_toml(file), {"order": "mercator"})
+    ordering, exact = ordering_for(config), ordering_for(config, "best-first")
 
-    assert isinstance(ordering, Mercator)
+    assert isinstance(ordering, Mercator) and isinstance(exact, BestFirst)
+    assert exact.weights == ordering.weights
     assert ordering.weights == dict(DEFAULT_WEIGHTS) | {"trusted": 5.0, "links_from_others": 0.0}
-    assert ordering.bounds == (0.5, 0.3, 0.1)
-    assert ordering.trusted.of_host("nasa.gov") == ordering.trusted.of_host("www.example.org") == 1.0
+    assert ordering.bounds == (-1.0, -2.5, -3.0, -9.0)
+    assert ordering.trusted.of_host("nasa.gov") and exact.trusted.of_host("www.example.org")
+    assert not ordering.trusted.of_host("en.wikipedia.org")
 
 
 @pytest.mark.parametrize(
@@ -58,15 +78,14 @@ def test_the_ordering_is_made_as_the_file_says(tmp_path: Path) -> None:
         ({"weights": {"links": "many"}}, "priority.weights.links: Expected float, got str"),
         ({"weights": dict.fromkeys(DEFAULT_WEIGHTS, 0.0)}, "priority.weights: must not all be 0"),
         ({"trusted": ["a.*.b"]}, "priority.trusted: must be domains and patterns"),
-        ({"bounds": [0.1, 0.3]}, "priority.bounds: must be in descending order"),
-        ({"bounds": [1.2, 0.3]}, "priority.bounds: must be in descending order"),
-        ({"bounds": [0.3]}, "priority.bounds: must be one fewer than frontier.shares"),
+        ({"bounds": [0.1, 0.3]}, "priority.bounds: must be numbers in descending order"),
+        ({"bounds": [0.3]}, "priority.bounds: must have at least one value fewer than frontier.shares"),
         ({"classes": 3}, "priority.classes: no such key"),
     ],
 )
 def test_what_is_impossible_is_refused_by_name(priority: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
-        make_config({"priority": priority}, {})
+        make_config({"order": "mercator", "priority": priority}, {})
 
 
 def test_shares_for_another_number_of_classes_under_load_are_refused() -> None:
@@ -93,7 +112,7 @@ def test_configuration_and_ordering_agree_on_what_a_pattern_is(pattern: str) -> 
     assert wished == accepted(lambda: TrustedDomains([pattern]))
 
 
-def test_every_signal_is_documented_with_its_default_weight() -> None:
+def test_every_term_is_documented_with_its_default_weight() -> None:
     text = (DOCS / "PRIORITY.md").read_text(encoding="utf-8")
 
     for name, weight in WeightsSection().by_signal.items():

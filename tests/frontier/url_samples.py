@@ -4,7 +4,7 @@ import string
 
 from hypothesis import strategies as st
 
-from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
+from gossamer.model.facts import BIRTH_CREDIT, HostFacts, UrlFacts
 from gossamer.model.units import Url
 
 COUNTS = st.one_of(st.integers(0, 300), st.integers(0, 10**12))
@@ -39,5 +39,10 @@ def url_facts(draw: st.DrawFn) -> UrlFacts:
         draw(CREDITS),
         visits,
         draw(st.integers(0, max(0, visits - 1))),
+        draw(COUNTS),
+        draw(COUNTS),
+        draw(COUNTS),
+        draw(st.builds(HostFacts, COUNTS, COUNTS, COUNTS)),
+        draw(st.none() | st.floats(0.0, 1.0)),
         draw(AGES),
     )

@@ -48,8 +48,14 @@ def open_files() -> int:
 
 
 def resident() -> int:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    """Of this process and of its children: what is done in a child is done for this one. Libraries, whose memory they
+    share, are counted once."""
+    pages = 0
+    for pid in ("self", *children()):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+            pages += resident if pid == "self" else resident - shared
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def children() -> set[str]:

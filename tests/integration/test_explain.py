@@ -296,8 +296,8 @@ def test_a_url_never_seen_that_may_enter_says_what_it_would_get(finished: Explai
     assert part(story, "identity") == {"seen": False, "minimised": False, "known_as": None, "ignored": []}
     assert refusals(story) == []
     assert (standing["depth"], standing["links"], standing["assumed"]) == (1, 1, True)
-    front = Mercator().front_of(float(str(standing["priority"])))
-    assert (standing["front"], standing["name"]) == (front, ("high", "medium", "low")[front])
+    front = Mercator().front_of(1024 * float(str(standing["priority"])))
+    assert (standing["front"], standing["name"]) == (front, ("high", "medium", "low")[min(front, 2)])
     assert why(story) == "it would be queued when a page links to it"
 
 

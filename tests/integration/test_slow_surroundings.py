@@ -192,8 +192,10 @@ def large_bodies() -> Iterator[list[str]]:
 
 
 def test_many_large_answers_at_once_take_no_more_memory_than_the_bounds_allow(tmp_path: Path) -> None:
+    (tmp_path / "any.toml").write_text('[fetch]\nkinds = ["any"]\n')
     with large_bodies() as urls:
         options = ["--allow-private", "--json", "--quiet", "--concurrency", 80, "--dir", tmp_path / "crawl"]
+        options += ["--config", tmp_path / "any.toml"]
         ended = gossamer("crawl", *urls, *options)
 
     report = ended.report

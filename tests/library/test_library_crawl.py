@@ -60,6 +60,17 @@ def test_the_example_without_an_event_loop_finds_the_longest_page(server: SmallS
     assert example(1)["longest"](server.base + "/", **local(tmp_path)).endswith("/a")
 
 
+def test_the_example_of_selectors_reads_what_is_in_the_boxes(tmp_path: Path) -> None:
+    box = "<div class=quote><b class=text>T</b><a class=tag href=/t>x</a><a class=tag>y</a><time>May 1999</time></div>"
+    with SmallServer({"/": Answer(f"<title>q</title>{box}<div class=quote></div>")}) as server:
+        (page,) = crawl_pages(server.base + "/", max_pages=1, **local(tmp_path))
+
+        assert example(2)["quotes_in"](page) == [
+            {"text": "T", "tags": ["x", "y"], "link": "/t", "year": "1999"},
+            {"text": "", "tags": [], "link": None, "year": None},
+        ]
+
+
 def test_pages_come_to_a_caller_within_another_event_loop(server: SmallServer, tmp_path: Path) -> None:
     async def within() -> list[str]:
         return [found.url for found in crawl_pages(server.base + "/", **local(tmp_path))]
@@ -70,7 +81,7 @@ def test_pages_come_to_a_caller_within_another_event_loop(server: SmallServer, t
 def test_the_hook_of_the_documents_hears_pages_and_outcomes_and_keeps_links_out(
     server: SmallServer, tmp_path: Path
 ) -> None:
-    watcher = example(2)["Watcher"]()
+    watcher = example(3)["Watcher"]()
     found = list(crawl_pages(server.base + "/", hooks=[watcher], **local(tmp_path)))
 
     assert paths(server, [each.url for each in found]) == {"/", "/a", "/b"}

@@ -1,4 +1,5 @@
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -9,13 +10,14 @@ A, B = HostKey("a.test"), HostKey("b.test")
 ADDRESS = "127.0.0.1"
 
 
-def an_audit(remembered: int = 50_000) -> PolitenessAudit:
+def an_audit(remembered: int = 50_000, domain_of: Callable[[HostKey], str] | None = None) -> PolitenessAudit:
     return PolitenessAudit(
         min_delay=Seconds(1.0),
         factor=10.0,
         max_adaptive_delay=Seconds(30.0),
         max_retry_after=Seconds(100.0),
         remembered=remembered,
+        domain_of=domain_of,
     )
 
 
@@ -91,6 +93,20 @@ def test_hosts_on_one_address_share_its_gap() -> None:
     visit(audit, HostKey("c.test"), 3.11, address=ADDRESS)
 
     assert [(v.kind, v.key) for v in audit.first] == [("address too soon", ADDRESS)]
+
+
+def test_hosts_of_one_domain_are_checked_as_one_host_if_the_gap_is_per_domain() -> None:
+    audit = an_audit(domain_of=lambda host: "example.test")
+
+    visit(audit, A, 0.0, crawl_delay=5.0, address="127.0.0.1")
+    visit(audit, B, 3.0, address="127.0.0.2")
+    audit.restore(HostKey("c.test"), None, Instant(50.0))
+    visit(audit, HostKey("d.test"), 49.0)
+    audit.on_request_start(A, None, Instant(90.0))
+    audit.on_request_start(B, None, Instant(90.0))
+
+    kinds = ["domain too soon", "domain too soon", "domain busy"]
+    assert [(found.kind, found.key) for found in audit.first] == [(kind, "example.test") for kind in kinds]
 
 
 def test_two_requests_at_once_to_an_address_are_a_violation() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from gossamer.clock import VirtualClock
 from gossamer.errors import DirectoryError
+from gossamer.model.units import Seconds
 from gossamer.service.access import (
     LINES,
     AccessControl,
@@ -22,17 +23,21 @@ from gossamer.service.access import (
     TokenBucket,
     allowed_names,
     check_call,
+    limit_wrong_tokens,
     parse_call,
-    token_in,
-    token_matches,
 )
-from gossamer.service.server import is_loopback
+from gossamer.service.credentials import session_is_valid, session_value, token_in, token_matches
+from gossamer.service.login import Login
+from gossamer.service.server import dashboard_url, is_loopback
 
 TOKEN = "t" * 43
-HERE = Policy(TOKEN, allowed_names("127.0.0.1", (), True), True, 1000, 30.0, 100.0)
-ELSEWHERE = replace(HERE, names=allowed_names("192.0.2.7", ("crawl.test",), False), on_loopback=False)
-GET = Call("GET", "/status", "127.0.0.1:8470", None, "", "", None)
-POST = Call("POST", "/crawl", "localhost:8470", None, f"Bearer {TOKEN}", "application/json", 20)
+NOW = 1_800_000_000
+HERE = Policy(TOKEN, allowed_names("127.0.0.1", ()), True, False, 1000, 30.0, 100.0)
+ELSEWHERE = replace(HERE, names=allowed_names("192.0.2.7", ("crawl.test",)), on_loopback=False)
+GET = Call("GET", "/status", "127.0.0.1:8470", None, "", "", "", None)
+POST = Call("POST", "/crawl", "localhost:8470", None, f"Bearer {TOKEN}", "", "application/json", 20)
+SESSION = f"theme=dark; gossamer={session_value(TOKEN, NOW + 1)}"
+FROM_BROWSER = replace(POST, authorization="", cookies=SESSION, origin="http://localhost:8470")
 
 
 @pytest.mark.parametrize(
@@ -65,12 +70,26 @@ POST = Call("POST", "/crawl", "localhost:8470", None, f"Bearer {TOKEN}", "applic
         (ELSEWHERE, replace(GET, host="crawl.test"), 401),
         (ELSEWHERE, replace(GET, host="192.0.2.7:8470", authorization=f"Bearer {TOKEN}"), None),
         (ELSEWHERE, replace(GET, host="crawl.test", path="/healthz"), None),
-        (ELSEWHERE, replace(GET, host="crawl.test", path="/"), 401),
-        (ELSEWHERE, replace(GET, host="localhost", authorization=f"Bearer {TOKEN}"), 403),
+        (ELSEWHERE, replace(GET, host="crawl.test", path="/"), 303),
+        (ELSEWHERE, replace(POST, path="/", authorization=""), 401),
+        (ELSEWHERE, replace(GET, host="localhost", authorization=f"Bearer {TOKEN}"), None),
+        (ELSEWHERE, replace(GET, host="evil.test", authorization=f"Bearer {TOKEN}"), 403),
+        (ELSEWHERE, replace(GET, path="/login"), None),
+        (ELSEWHERE, replace(GET, path="/page/style.css"), None),
+        (ELSEWHERE, replace(GET, path="/page/main.js"), 401),
+        (ELSEWHERE, replace(GET, path="/login", host="evil.test"), 403),
+        (ELSEWHERE, replace(POST, path="/login", authorization="", origin="http://evil.test"), 403),
+        (ELSEWHERE, replace(GET, cookies=SESSION), None),
+        (ELSEWHERE, replace(GET, path="/", cookies=SESSION), None),
+        (ELSEWHERE, FROM_BROWSER, None),
+        (ELSEWHERE, replace(FROM_BROWSER, origin="http://localhost:3000"), 403),
+        (ELSEWHERE, replace(FROM_BROWSER, cookies="gossamer=v1"), 401),
+        (HERE, FROM_BROWSER, 401),
+        (HERE, replace(POST, path="/login", authorization=""), 401),
     ],
 )
 def test_a_call_passes_or_is_refused(policy: Policy, call: Call, status: int | None) -> None:
-    refused = check_call(policy, call)
+    refused = check_call(policy, call, NOW)
 
     assert (None if refused is None else refused.status) == status
     assert refused is None or TOKEN not in refused.error
@@ -81,7 +100,7 @@ def test_two_fields_of_one_name_match_nothing() -> None:
     statuses = []
     for field in ((b"host", b"localhost"), token, origin):
         headers = [(b"host", b"localhost"), token, origin, field]
-        refused = check_call(HERE, parse_call({"method": "POST", "path": "/crawl", "headers": headers}))
+        refused = check_call(HERE, parse_call({"method": "POST", "path": "/crawl", "headers": headers}), NOW)
         statuses.append(None if refused is None else refused.status)
 
     assert statuses == [400, 401, 403]
@@ -95,26 +114,129 @@ def test_a_bucket_gives_its_rate_and_no_more() -> None:
     assert sum(bucket.take(100.0) for _ in range(100)) == 10
 
 
-def test_wrong_tokens_have_a_slower_rate_than_other_calls() -> None:
-    gate = AccessControl(answered, HERE, VirtualClock())
+class Gate:
+    """The service bound elsewhere, with a clock that stands still."""
 
-    def statuses(authorization: bytes, calls: int) -> list[int]:
-        found: list[int] = []
+    def __init__(self, policy: Policy) -> None:
+        self.clock, wrong_tokens = VirtualClock(), limit_wrong_tokens()
+        inner = Login(answered, policy, self.clock, wrong_tokens)
+        self._gate = AccessControl(inner, policy, self.clock, wrong_tokens)
+
+    def call(self, method: str, path: str, body: bytes = b"", **fields: str) -> tuple[int, dict[str, str], bytes]:
+        sent: list[Message] = []
 
         async def send(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                found.append(message["status"])
+            sent.append(message)
 
         async def receive() -> Message:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": False}
 
-        headers = [(b"host", b"localhost"), (b"authorization", authorization)]
-        for _ in range(calls):
-            asyncio.run(gate({"type": "http", "method": "POST", "path": "/crawl", "headers": headers}, receive, send))
-        return found
+        headers = [(b"host", b"localhost"), *((k.replace("_", "-").encode(), v.encode()) for k, v in fields.items())]
+        asyncio.run(self._gate({"type": "http", "method": method, "path": path, "headers": headers}, receive, send))
+        found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return sent[0]["status"], found, sent[1]["body"]
 
-    assert statuses(b"Bearer wrong", 12) == [401] * 10 + [429] * 2
-    assert statuses(b"Bearer " + TOKEN.encode(), 3) == [200] * 3
+    def log_in(self, token: str) -> tuple[int, dict[str, str], bytes]:
+        return self.call("POST", "/login", f"token={token}".encode(), content_type=FORM)
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def test_wrong_tokens_have_a_slower_rate_than_other_calls_whichever_way_they_come() -> None:
+    gate = Gate(ELSEWHERE)
+
+    headers = [gate.call("POST", "/crawl", authorization="Bearer wrong")[0] for _ in range(6)]
+    forms = [gate.log_in("wrong")[0] for _ in range(6)]
+
+    assert headers + forms == [401] * 10 + [429] * 2
+    assert gate.call("POST", "/crawl", authorization="Bearer wrong")[0] == 429
+    assert gate.call("POST", "/crawl", authorization=f"Bearer {TOKEN}")[0] == 200
+    assert gate.log_in(TOKEN)[0] == 303
+
+
+def test_the_right_token_starts_a_session_of_twelve_hours() -> None:
+    for https, more in ((False, ""), (True, "; Secure")):
+        gate = Gate(replace(ELSEWHERE, https=https))
+        status, headers, _ = gate.log_in(f"+{TOKEN}%0A")
+        value = session_value(TOKEN, int(gate.clock.now()) + 43_200)
+
+        assert (status, headers["location"]) == (303, "/")
+        assert headers["set-cookie"] == (f"gossamer={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200{more}")
+        assert gate.call("POST", "/crawl", cookie=f"gossamer={value}")[0] == 200
+        assert gate.call("GET", "/login", cookie=f"gossamer={value}")[0] == 303
+        gate.clock.advance(Seconds(43_200.0))
+        assert gate.call("POST", "/crawl", cookie=f"gossamer={value}")[0] == 401
+        assert gate.call("GET", "/", cookie=f"gossamer={value}")[0] == 303
+
+
+def test_the_login_page_alone_may_send_a_form() -> None:
+    gate = Gate(ELSEWHERE)
+    cookie = f"gossamer={session_value(TOKEN, int(gate.clock.now()) + 60)}"
+    _, login, page = gate.call("GET", "/login")
+    _, wrong, told = gate.log_in("wrong")
+    _, dashboard, shown = gate.call("GET", "/", cookie=cookie)
+
+    for headers in (login, wrong):
+        assert "form-action 'self'" in headers["content-security-policy"]
+        assert headers["referrer-policy"] == "same-origin" and headers["content-type"].startswith("text/html")
+    assert b"Wrong token." in told and b"Wrong token." not in page
+    assert "form-action 'none'" in dashboard["content-security-policy"] and b"<body data-session>" in shown
+
+
+def test_a_form_that_is_none_and_methods_that_do_not_exist_are_refused() -> None:
+    gate = Gate(ELSEWHERE)
+
+    assert gate.call("POST", "/login", b'{"token": "x"}', content_type="application/json")[0] == 415
+    assert gate.call("POST", "/login", b"token=" + b"x" * 900, content_type=FORM)[0] == 401
+    assert gate.call("POST", "/login", b"token=" + b"x" * 9000, content_type=FORM)[0] == 401
+    assert gate.call("POST", "/login", b"&" * 900, content_type=FORM)[0] == 401
+    assert gate.call("PUT", "/login")[:1] == (405,) and gate.call("GET", "/logout")[1]["allow"] == "POST"
+
+
+def test_logging_out_removes_the_cookie() -> None:
+    status, headers, _ = Gate(ELSEWHERE).call("POST", "/logout")
+
+    assert (status, headers["location"]) == (303, "/login")
+    assert headers["set-cookie"].startswith("gossamer=; ") and "Max-Age=0" in headers["set-cookie"]
+
+
+def test_only_an_unchanged_session_of_this_token_is_valid_until_it_expires() -> None:
+    value = session_value(TOKEN, NOW)
+    version, expiry, signature = value.split(".")
+    forged = [
+        f"{version}.{NOW + 100}.{signature}",
+        f"v2.{expiry}.{signature}",
+        f"{version}.0{expiry}.{signature}",
+        f"{version}.{expiry}.{signature.upper()}",
+        f"{version}.{expiry}.",
+        f"{version}.{expiry}",
+        f"{version}.-1.{signature}",
+        f"{version}.\u0661.{signature}",
+        f"{version}.{'9' * 5000}.{signature}",
+        session_value("u" * 43, NOW),
+        "",
+    ]
+
+    assert session_is_valid(TOKEN, f"a=b; gossamer={value}", NOW - 1)
+    assert session_is_valid(TOKEN, f"gossamer=x; gossamer={value}", NOW - 1)
+    assert not session_is_valid(TOKEN, f"gossamer={value}", NOW)
+    assert not session_is_valid(TOKEN, f"other={value}", NOW - 1)
+    assert [each for each in forged if session_is_valid(TOKEN, f"gossamer={each}", NOW - 1)] == []
+
+
+def test_the_dashboard_is_named_by_an_address_that_a_browser_here_can_open() -> None:
+    found = {
+        at: dashboard_url(at)
+        for at in ("http://0.0.0.0:1/", "http://127.0.0.1:2/", "http://[::]:3/", "http://h.test:4/")
+    }
+
+    assert [*found.values()] == [
+        "http://localhost:1/",
+        "http://localhost:2/",
+        "http://localhost:3/",
+        "http://h.test:4/",
+    ]
 
 
 async def answered(scope: Scope, receive: Receive, send: Send) -> None:

@@ -4,17 +4,20 @@ import re
 from typing import get_args
 
 from gossamer.observe.snapshot import StateOfCrawl
-from gossamer.service.access import HEADERS
+from gossamer.service.access import HEADERS, LOGIN, LOGIN_FILES, LOGOUT
 from gossamer.service.app import FILES, FOLDER, description, file_at
+from gossamer.service.login import login_page
 
 TEXTS = {path: file_at(path)[0].decode() for path in FILES}
 PAGE = TEXTS["/"]
+LOGIN_PAGE = login_page().decode()
 SCRIPTS = {path: text for path, text in TEXTS.items() if path.endswith(".js")}
 SCRIPT = "\n".join(SCRIPTS.values())
 
 
 def test_every_file_of_the_page_is_served_and_nothing_else() -> None:
-    assert {*FILES.values()} == {each.name for each in FOLDER.iterdir()}
+    assert {*FILES.values(), "login.html"} == {each.name for each in FOLDER.iterdir()}
+    assert set(re.findall(r'\b(?:src|href)="([^"]+)"', LOGIN_PAGE)) == LOGIN_FILES
 
 
 def test_the_page_needs_nothing_from_elsewhere() -> None:
@@ -33,7 +36,8 @@ def test_the_page_keeps_to_the_policy_that_it_is_served_with() -> None:
     policy = dict(HEADERS)[b"content-security-policy"].decode()
 
     assert "script-src 'self'" in policy and "unsafe" not in policy
-    assert re.search(r"<script(?![^>]*\bsrc=)|\son[a-z]+=|\sstyle=|<style", PAGE) is None
+    for page in (PAGE, LOGIN_PAGE):
+        assert re.search(r"<script(?![^>]*\bsrc=)|\son[a-z]+=|\sstyle=|<style", page) is None
     assert re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", SCRIPT) is None
 
 
@@ -43,7 +47,7 @@ def test_the_scripts_find_what_they_look_for() -> None:
     routes = set(re.findall(r'["`](/[a-z]+(?:/[a-z]+)?)[?"`]', SCRIPT))
 
     assert len(ids) == len(set(ids)) and sought <= set(ids) and len(sought) > 40
-    assert routes <= {*description()["paths"]} and len(routes) > 6
+    assert routes <= {*description()["paths"], LOGIN, LOGOUT} and len(routes) > 6
 
 
 def test_every_link_within_the_page_leads_somewhere() -> None:

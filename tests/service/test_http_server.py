@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gossamer.clock import VirtualClock
-from gossamer.service.access import AccessControl, Message, Policy, Receive, Scope, Send
+from gossamer.service.access import AccessControl, Message, Policy, Receive, Scope, Send, limit_wrong_tokens
 from gossamer.service.http_server import Server, listen, server_config
 from tests.service.service_process import Service
 
@@ -25,8 +25,8 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def owing(*pieces: bytes, answers: int) -> list[int]:
     """How many connections owe a head: after one is opened, after each piece it sends, and after each response."""
-    policy = Policy("t" * 20, frozenset({"localhost"}), True, 1_000, 30.0, 1_000.0)
-    config = server_config(AccessControl(answering, policy, VirtualClock()))
+    policy = Policy("t" * 20, frozenset({"localhost"}), True, False, 1_000, 30.0, 1_000.0)
+    config = server_config(AccessControl(answering, policy, VirtualClock(), limit_wrong_tokens()))
     usual: Any = config.http
     found: asyncio.Queue[int] = asyncio.Queue()
 
@@ -71,8 +71,8 @@ def test_ap_17_clients_that_do_not_read_lose_their_connection() -> None:
         await send({"type": "http.response.body", "body": bytes(30_000_000)})
 
     async def main() -> int:
-        policy = Policy("t" * 20, frozenset({"localhost"}), True, 1_000, 30.0, 1_000.0)
-        config = server_config(AccessControl(sending, policy, VirtualClock()))
+        policy = Policy("t" * 20, frozenset({"localhost"}), True, False, 1_000, 30.0, 1_000.0)
+        config = server_config(AccessControl(sending, policy, VirtualClock(), limit_wrong_tokens()))
         usual: Any = config.http
         usual.drain_timeout = 0.02
         lost = asyncio.Event()

@@ -27,11 +27,8 @@ class Places(NamedTuple):
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
     folder = tmp_path_factory.mktemp("tokens")
-    (folder / "gossamer.toml").write_text("[service]\nnames = ['127.0.0.1']\n")
-    with Service(folder / "here") as here:
-        options = ["--config", folder / "gossamer.toml", "--host", "0.0.0.0"]
-        with Service(folder / "elsewhere", *options) as elsewhere:
-            yield Places(here, elsewhere)
+    with Service(folder / "here") as here, Service(folder / "elsewhere", "--host", "0.0.0.0") as elsewhere:
+        yield Places(here, elsewhere)
 
 
 def asked(service: Service, method: str, path: str, authorization: str | None) -> Answer:
@@ -55,6 +52,8 @@ def check_refused(places: Places, method: str, path: str) -> None:
             response = asked(service, method, path, authorization)
             if path in LIVENESS or open_to_all:
                 assert response.status != 401, path
+            elif path == "/" and method in ("GET", "HEAD"):
+                assert response.status == 303 and response.headers["location"] == "/login"
             else:
                 assert response.status == 401 and response.headers["www-authenticate"] == "Bearer", path
                 assert method == "HEAD" or response.json["error"] == "missing or wrong token", path

@@ -45,8 +45,11 @@ OPTIONS: tuple[Option, ...] = (
         "host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas",
     ),
     Option("max_pages", int, "N", "stop after N stored documents"),
+    Option("min_pages", int, "N", "exit with status 3 if fewer than N documents are stored at the end"),
     Option("max_depth", int, "N", "follow at most N links from a seed (default: 20)"),
-    Option("order", str, "POLICY", "mercator (default), bfs, dfs, novelty, balance, importance or a plugin's"),
+    Option(
+        "order", str, "POLICY", "mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin's"
+    ),
     Option("delay", float, "SECONDS", "wait at least this long between requests to a host (default: 1)"),
     Option("delay_factor", float, "X", "wait at least X times as long as the last response took (default: 10)"),
     Option("concurrency", int, "N", "visit at most N hosts at a time (default: 80)"),

@@ -1,6 +1,7 @@
 """The entry point: runs the command that was given, and reports errors in one line.
 
-Exit status: 0 done (finished, or a limit was reached), 1 failed, 2 bad usage, 130 interrupted.
+Exit status: 0 done (finished, or a limit was reached), 1 failed, 2 bad usage, 3 fewer pages than
+`--min-pages`, 130 interrupted (SIGINT), 143 terminated (SIGTERM).
 """
 
 import argparse

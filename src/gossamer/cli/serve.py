@@ -29,7 +29,7 @@ EXAMPLE = """\
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
        -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
 
-_NOT_OURS = ("seeds", "json", "quiet")
+_NOT_OURS = ("seeds", "min_pages", "json", "quiet")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -71,13 +71,16 @@ def run(arguments: argparse.Namespace) -> int:
     if as_json and config.log.pages == "-":
         raise UsageError("--log-pages: with --json, standard output has the address and nothing else; name a file")
 
-    from gossamer.service.server import serve
+    from gossamer.service.server import Addresses, dashboard_url, serve
 
-    def ready(address: str, directory: Path) -> None:
+    def ready(addresses: Addresses, directory: Path) -> None:
         token = directory / TOKEN
         if as_json:
-            print(json_line({"address": address, "token_file": str(token)}), flush=True)
-        else:
-            print(f"serving {printable(str(directory))} at {address} (token: {printable(str(token))})", file=sys.stderr)
+            metrics = {} if addresses.metrics is None else {"metrics_address": addresses.metrics}
+            print(json_line({"address": addresses.service, "token_file": str(token), **metrics}), flush=True)
+            return
+        print(f"Dashboard: {dashboard_url(addresses.service)} (token: {printable(str(token))})", file=sys.stderr)
+        if addresses.metrics is not None:
+            print(f"Metrics: {addresses.metrics}metrics", file=sys.stderr)
 
     return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)

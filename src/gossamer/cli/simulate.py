@@ -24,9 +24,10 @@ DESCRIPTION = """\
 Replay a link graph under the orderings, without fetching anything, and show
 which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages
 hold. GRAPH is a file: the number of pages, then a line of page numbers for the
-links of each page; plain or gzip. Or it is the directory of a crawl, whose
-stored links are replayed from its own seeds. Orders: mercator bfs dfs novelty
-balance importance, those of plugins, push (importance with all links kept),
+links of each page; plain or gzip. A file NAME.urls.gz next to it has the URLs
+of its pages, one per line. Or it is the directory of a crawl, whose
+stored links are replayed from its own seeds. Orders: mercator best-first bfs
+dfs novelty balance importance, those of plugins, push (importance with all links kept),
 backlink random omniscient (of the known pages the truly best) and all-sorted
 (all pages by PageRank, which no crawl can do). With --recrawl: months of
 visits to pages that change, and how fresh each recrawl policy keeps the copies.
@@ -49,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sites", metavar="FILE", help="file with the first page of each site (default: GRAPH's .site-starts.txt)"
     )
+    parser.add_argument("--no-urls", action="store_true", help="leave the pages' URLs out of what is known")
     parser.add_argument("--crawl", metavar="DIR", help="replay the links that the crawl in DIR has stored")
     parser.add_argument("--store", metavar="URL", help="the crawl's store: sqlite:DIR is the same as --crawl DIR")
     parser.add_argument("--web", metavar="NAME", choices=_WEBS, help="simweb: replay the simulated web")
@@ -66,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seeds", metavar="N", type=int, help="number of random seeds (default: 10; for a crawl, its own seeds)"
     )
-    parser.add_argument("--sets", metavar="N", type=int, help="average over N sets of random seeds (default: 3)")
+    parser.add_argument("--sets", metavar="N", type=int, help="average over N sets of random seeds (default: 5)")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves as SVG; FILE ends in .svg")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     simulate_recrawl.configure(parser)
@@ -104,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(as_json(graph, curves, plan)))
         return 0
     start = f"{plan.seeds} seeds" if plan.seeds is not None else f"the crawl's own {len(graph.seeds)} seeds"
-    mean = f", mean of {len(plan.sets)} sets" if len(plan.sets) > 1 else ""
+    mean = f", mean and standard error of {len(plan.sets)} sets" if len(plan.sets) > 1 else ""
     print(f"{graph.name}: {graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites")
     print(f"percent of the total PageRank in the first pages; {start}{mean}\n")
     sys.stdout.write(plain_table(curves, plan))
@@ -150,7 +152,15 @@ def from_own_seeds(plan: "Plan", arguments: argparse.Namespace) -> "Plan":
 
 
 def graph_of(arguments: argparse.Namespace) -> "LinkGraph":
-    """The graph of the file, the crawl or the simulated web. Raises UsageError where it is not clear which."""
+    """The graph of the file, the crawl or the simulated web, with URLs and domains unless these are to be left out.
+    Raises UsageError where it is not clear which."""
+    from gossamer.lab.simulate.graph import with_domains, without_urls
+
+    graph = _graph_of(arguments)
+    return without_urls(graph) if given.flag(arguments, "no_urls") else with_domains(graph)
+
+
+def _graph_of(arguments: argparse.Namespace) -> "LinkGraph":
     from gossamer.lab.simulate.graph import graph_of_web, read_graph
     from gossamer.lab.simweb.config import preset
 

@@ -54,10 +54,11 @@ class Config(Section, frozen=True, kw_only=True):
         str, about("`host`, `domain`, `any`, `host:NAME`, `domain:NAME` or `tld:nz`; several separated by commas")
     ] = "host"
     max_pages: Annotated[int | None, about("stop after this many stored documents. Default: no limit")] = None
+    min_pages: Annotated[int | None, about("exit with status 3 if fewer documents are stored at the end")] = None
     max_depth: Annotated[int, about("links followed from a seed")] = 20
-    order: Annotated[str, about("`mercator`, `bfs`, `dfs`, `novelty`, `balance`, `importance` or a plugin's")] = (
-        "mercator"
-    )
+    order: Annotated[
+        str, about("`mercator`, `best-first`, `bfs`, `dfs`, `novelty`, `balance`, `importance` or a plugin's")
+    ] = "mercator"
     delay: Annotated[float, about("seconds from the end of a response to the next request to its host")] = 1.0
     delay_factor: Annotated[float, about("or this many times the last fetch time, if that is longer")] = 10.0
     concurrency: Annotated[int, about("visits at a time; never more than one per host")] = 80
@@ -91,7 +92,7 @@ class Config(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         at_least(self, 0, "delay", "delay_factor", "max_depth")
-        at_least(self, 1, "concurrency", "workers", "max_pages", "rehearse")
+        at_least(self, 1, "concurrency", "workers", "max_pages", "min_pages", "rehearse")
         if not self.user_agent or any(not " " <= c <= "~" for c in self.user_agent) or len(self.user_agent) > 500:
             raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
         if not re.match(r"[A-Za-z_-]+", self.user_agent):
@@ -104,8 +105,10 @@ class Config(Section, frozen=True, kw_only=True):
                 "log.pages must be a file, not '-': with --json, standard output has the JSON object and nothing else"
             )
         bounds, shares = len(self.priority.bounds), len(self.frontier.shares)
-        if self.order == "mercator" and bounds != shares - 1:
-            raise ValueError(f"priority.bounds must be one fewer than frontier.shares, not {bounds} and {shares}")
+        if self.order == "mercator" and bounds < shares - 1:
+            raise ValueError(
+                f"priority.bounds must have at least one value fewer than frontier.shares, not {bounds} for {shares}"
+            )
 
     @property
     def name_servers(self) -> tuple[str, ...]:

@@ -24,8 +24,10 @@ from gossamer.filter.scope import Scope, parse_domains, parse_scope
 from gossamer.filter.trap_budget import GRACE, HOSTS_PER_DOMAIN, TrapPolicy
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.orderings import ORDERINGS, Ordering
+from gossamer.frontier.orderings.best_first import BestFirst
 from gossamer.frontier.orderings.class_rules import PriorityClass, PriorityRule, PriorityRules
 from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.frontier.orderings.score import OCTAVE
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.model.units import DAY, HostKey, Seconds
@@ -147,6 +149,8 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
 def _ordering_named(config: Config, name: str) -> Ordering:
     if name == Mercator.name:
         return Mercator(config.priority.weights.by_signal, config.priority.trusted, config.priority.bounds)
+    if name == BestFirst.name:
+        return BestFirst(config.priority.weights.by_signal, config.priority.trusted)
     if name in ORDERINGS:  # plugins cannot take these names, so there is no need to load any
         return ORDERINGS[name]()
     from gossamer.config.plugins import orderings
@@ -194,14 +198,14 @@ def opening_price_for(config: Config) -> float:
     return value(USUAL, 1.0, config.recrawl.interval / DAY)
 
 
-_AVERAGE_PRIORITY = 0.2  # of the ordering mercator: in the middle of its classes
+_AVERAGE_PRIORITY = -6.0 * OCTAVE  # of the orderings by links: in the middle of the classes
 
 
 def importance_for(config: Config) -> Callable[[float], float]:
-    """The weight of a page's freshness by its priority: 1 on average. Only priorities of `mercator` express it."""
-    if config.order != Mercator.name:
+    """The weight of a page's freshness by its priority: 1 on average. Only the score by links expresses it."""
+    if config.order not in (Mercator.name, BestFirst.name):
         return lambda priority: 1.0
-    return lambda priority: min(max(priority / _AVERAGE_PRIORITY, 0.1), 10.0)
+    return lambda priority: 2.0 ** min(max((priority - _AVERAGE_PRIORITY) / OCTAVE, -3.0), 3.0)
 
 
 def retries_for(config: Config) -> RetryPolicy:

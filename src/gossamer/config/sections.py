@@ -7,6 +7,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from gossamer.config.trusted_domains import trusted_by_default
+from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS
+
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of all sections: immutable; unknown keys are rejected. docs/REFERENCE.md is generated from them."""
@@ -40,7 +43,8 @@ class FrontierSection(Section, frozen=True, kw_only=True):
 
     max_hosts: Annotated[int, about("hosts with a back queue in memory; further hosts wait in the database")] = 10_000
     shares: Annotated[
-        tuple[float, ...], about("turns of each class, highest first; one more than `bounds` of `[priority]`")
+        tuple[float, ...],
+        about("turns of the high, medium and low classes of `mercator`; the last share is for all classes below"),
     ] = (60, 30, 10)
     shares_under_load: Annotated[tuple[float, ...], about("the same under high load")] = (80, 15, 5)
 
@@ -49,23 +53,28 @@ class FrontierSection(Section, frozen=True, kw_only=True):
         for name in ("shares", "shares_under_load"):
             shares = getattr(self, name)
             if not shares or not all(0 < share < math.inf for share in shares):
-                raise ValueError(f"{name} must be positive numbers, one for each class, not {list(shares)}")
+                raise ValueError(f"{name} must be positive numbers, one for each group of classes, not {list(shares)}")
         if len(self.shares_under_load) != len(self.shares):
             raise ValueError(f"shares_under_load must have as many values as shares: {len(self.shares)}")
 
 
 class WeightsSection(Section, frozen=True, kw_only=True):
-    """Weight of each signal in the priority of a URL. Only the proportions matter; 0 leaves a signal out."""
+    """Weight of each term in the score of a URL, in octaves (factors of two of its links). 0 leaves a term out."""
 
-    importance: Annotated[float, about("online page importance: credit passed on by links")] = 4.0
-    links_from_others: Annotated[float, about("pages of other domains that link to it")] = 2.0
-    links: Annotated[float, about("pages that link to it, of any domain")] = 0.0
-    page_type: Annotated[float, about("home page, index, article or asset, judged by the URL")] = 4.0
-    nesting: Annotated[float, about("levels of the path")] = 4.0
-    depth: Annotated[float, about("links followed from a seed")] = 0.5
+    importance: Annotated[float, about("links from fetched pages, each in equal parts of its page's links")] = 1.0
+    links: Annotated[float, about("number of pages that link to it")] = 0.0
+    links_from_others: Annotated[float, about("number of pages of other domains that link to it")] = 0.0
+    steps: Annotated[float, about("links followed since its host was entered")] = 1.0
+    ordinal: Annotated[float, about("URLs of its host that were known before it")] = 0.1
+    nesting: Annotated[float, about("levels of the path")] = 1.0
+    depth: Annotated[float, about("links followed from a seed")] = 0.0
+    page_type: Annotated[float, about("home page, index, article or asset, judged by the URL")] = 0.5
     trusted: Annotated[float, about("its host is trusted; no effect while `trusted` is empty")] = 2.0
     freshness: Annotated[float, about("age of the last known modification; no effect while unknown")] = 0.5
     change: Annotated[float, about("how often it was found changed; no effect before the second visit")] = 0.5
+    sitemap: Annotated[float, about("`<priority>` in a sitemap; no effect without one")] = 1.0
+    unseen: Annotated[float, about("`best-first`: share of the host's URLs not fetched yet")] = 0.5
+    subdomains: Annotated[float, about("`best-first`: hosts of its domain that were known before its own")] = 0.1
 
     def __post_init__(self) -> None:
         at_least(self, 0, *self.__struct_fields__)
@@ -103,12 +112,15 @@ _RULE_HOST = re.compile(r"(\*\.)?[a-z0-9_.-]+|\[[0-9a-f:.]+\]")
 
 
 class PrioritySection(Section, frozen=True, kw_only=True):
-    """How the ordering `mercator` scores URLs and assigns them to classes."""
+    """How the orderings `mercator` and `best-first` score URLs, and how `mercator` assigns them to classes."""
 
-    trusted: Annotated[tuple[str, ...], about("trusted domains, and patterns such as `*.gov` or `news.*`")] = ()
+    trusted: Annotated[
+        tuple[str, ...],
+        about("trusted domains, and patterns such as `*.gov` or `news.*`, instead of the built-in list; `[]` for none"),
+    ] = trusted_by_default()
     bounds: Annotated[
-        tuple[float, ...], about("lowest score of each class except the last, highest first; one fewer than `shares`")
-    ] = (0.27, 0.15)
+        tuple[float, ...], about("lowest score of each class except the last, highest first; at least two")
+    ] = DEFAULT_BOUNDS
     weights: WeightsSection = WeightsSection()
     rules: Annotated[tuple[PriorityRuleSection, ...], about("see below")] = ()
 
@@ -116,9 +128,8 @@ class PrioritySection(Section, frozen=True, kw_only=True):
         for pattern in self.trusted:
             if not _TRUSTED.fullmatch(pattern):
                 raise ValueError(f"trusted must be domains and patterns like '*.gov' or 'news.*', not {pattern!r}")
-        falling = all(higher > lower for higher, lower in pairwise(self.bounds))
-        if not falling or not all(0 < bound <= 1 for bound in self.bounds):
-            raise ValueError(f"bounds must be in descending order, between 0 and 1, not {list(self.bounds)}")
+        if not all(higher > lower for higher, lower in pairwise((math.inf, *self.bounds, -math.inf))):
+            raise ValueError(f"bounds must be numbers in descending order, not {list(self.bounds)}")
         if not any(self.weights.by_signal.values()):
             raise ValueError("weights must not all be 0")
 
@@ -233,7 +244,18 @@ class ServiceSection(Section, frozen=True, kw_only=True):
 
     host: Annotated[str, about("address to bind to")] = "127.0.0.1"
     port: Annotated[int, about("port to bind to; 0 for any free port")] = 8470
-    names: Annotated[tuple[str, ...], about("host names accepted in requests, in addition to the address")] = ()
+    names: Annotated[
+        tuple[str, ...], about("host names accepted in requests, in addition to the address and localhost")
+    ] = ()
+    https: Annotated[
+        bool, about("browsers use HTTPS, through a reverse proxy: the session cookie is marked `Secure`")
+    ] = False
+    metrics_listen: Annotated[
+        str | None,
+        about(
+            "address and port for `/metrics` and `/healthz` alone, without token, such as `0.0.0.0:9470`; not set: none"
+        ),
+    ] = None
     max_body_bytes: Annotated[int, about("limit for a request body, except for streamed seeds")] = 16 * 1024 * 1024
 
     def __post_init__(self) -> None:
@@ -241,6 +263,18 @@ class ServiceSection(Section, frozen=True, kw_only=True):
         at_least(self, 1024, "max_body_bytes")
         if self.port > 65_535:
             raise ValueError(f"port must be at most 65535, not {self.port}")
+        _ = self.metrics_address
+
+    @property
+    def metrics_address(self) -> tuple[str, int] | None:
+        """Host and port of `metrics_listen`. Raises ValueError."""
+        if self.metrics_listen is None:
+            return None
+        host, _, port = self.metrics_listen.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or not port.isdecimal() or int(port) > 65_535:
+            raise ValueError(f"metrics_listen must be ADDRESS:PORT, such as 0.0.0.0:9470, not {self.metrics_listen!r}")
+        return host, int(port)
 
 
 class FilterSection(Section, frozen=True, kw_only=True):
@@ -371,6 +405,10 @@ def _one_proxy(section: "FetchSection | HostSection") -> None:
 class PolitenessSection(Section, frozen=True, kw_only=True):
     """Limits on politeness, in addition to `delay` and `delay_factor`."""
 
+    per: Annotated[
+        Literal["host", "domain"],
+        about("`domain`: all hosts of a registrable domain share one gap, and one of them is visited at a time"),
+    ] = "host"
     max_adaptive_delay: Annotated[float, about("seconds; upper limit of `delay_factor` times the fetch time")] = 30.0
     max_crawl_delay: Annotated[float, about("seconds; a host with a longer Crawl-delay is not crawled")] = 3600.0
     max_retry_after: Annotated[float, about("seconds; upper limit of a Retry-After")] = 86_400.0
@@ -387,7 +425,7 @@ class RetrySection(Section, frozen=True, kw_only=True):
     max_tries: Annotated[int, about("failed visits before a URL becomes a dead letter")] = 3
     delay: Annotated[float, about("seconds after the first failure; doubles with each, up to an hour")] = 10.0
     missing_delay: Annotated[
-        float, about("seconds until a URL that answered 4xx is tried again, at the next start of the crawl after that")
+        float, about("seconds until a URL that answered 4xx is tried again, by this run or a later one")
     ] = 86_400.0
 
     def __post_init__(self) -> None:

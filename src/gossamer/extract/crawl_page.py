@@ -9,7 +9,8 @@ which any document can name its canonical address.
 """
 
 import re
-from itertools import islice
+from bisect import bisect_right
+from itertools import accumulate, islice
 from typing import NamedTuple, cast
 
 from turbohtml import Document, Element, Namespace, XPath
@@ -54,6 +55,9 @@ MAX_HREF = 16_384
 
 MAX_LINKS = 5_000
 """Links of one page that are kept, repetitions included (docs/HOSTILE.md, BD-18)."""
+
+MAX_LINK_CHARS = 2 * 1024 * 1024
+"""Characters that they may have in total."""
 
 LARGE_BODY = 1 << 18
 """Bytes. The slowest page of this size that we could construct takes about 45 ms (ADR 15)."""
@@ -114,7 +118,7 @@ class PageContent(NamedTuple):
     noindex: bool
     encoding: str  # its name in the Encoding Standard
     nofollow_links: int  # left out of `hrefs` because of their rel=nofollow
-    dropped_links: int  # left out because there were too many
+    dropped_links: int  # left out because there were too many, or they were too long in total
     long_links: int  # left out because they are longer than MAX_HREF
     first_long: list[LongLink]  # of these, without data: URIs
     replaced: int  # characters that were invalid in its encoding
@@ -162,6 +166,8 @@ def extract_page(
     dropped = max(0, len(hrefs) - MAX_LINKS)
     if dropped:
         del hrefs[MAX_LINKS:]
+    if is_large(body):  # the links of a small page have no more characters than the page
+        dropped += _drop_last(hrefs)
     directives = asked.directives()
     return PageContent(
         base_of(tree),
@@ -241,6 +247,14 @@ def _without_long(hrefs: list[str]) -> tuple[list[str], int, list[LongLink]]:
     kept = [href for href in hrefs if len(href) <= MAX_HREF]
     too_long = (href for href in hrefs if len(href) > MAX_HREF and href[:5].lower() != "data:")
     return kept, len(hrefs) - len(kept), [long_link(href) for href in islice(too_long, MAX_LONG_LINKS)]
+
+
+def _drop_last(hrefs: list[str]) -> int:
+    """Drop the links that follow the first `MAX_LINK_CHARS` characters of links. Returns their number."""
+    kept = bisect_right(list(accumulate(map(len, hrefs))), MAX_LINK_CHARS)
+    dropped = len(hrefs) - kept
+    del hrefs[kept:]
+    return dropped
 
 
 def _link_targets(links: list[Element], url: str) -> tuple[list[str], int]:

@@ -1,4 +1,7 @@
-"""Address gates: hosts that share an IP address share its politeness delay, across workers too."""
+"""Address gates: hosts that share an IP address share its politeness delay, across workers too.
+
+The hosts of a domain share a gate in the same way if the configuration says so; its key is `domain:` and the domain.
+"""
 
 from collections import deque
 from dataclasses import dataclass, field

@@ -8,6 +8,7 @@ from enum import Enum
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
+from gossamer.model.facts import HostFacts
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, HostKey, Instant
 
@@ -137,14 +138,14 @@ class HostQueue:
       * at most one visit is in flight (state OUT);
       * `not_before` only moves forward;
       * it is in the ready structure exactly in state READY, in the politeness heap exactly in WAITING,
-        and parked at its address gate exactly in PARKED;
+        and parked at the gate of its address or domain exactly in PARKED;
       * a URL is in memory, in flight, or being written to the store (`unsettled`), never two of these.
     """
 
     __slots__ = (
         *("host_id", "host", "domain_id", "suffix_id", "fronts", "ranked", "cursors", "more", "as_of", "begun_at"),
         *("not_before", "last_took", "state", "turn", "address", "unsettled", "loading", "known", "out_id", "grown"),
-        *("settled_since", "rewound", "served", "load_size", "yields_until"),
+        *("settled_since", "rewound", "served", "load_size", "yields_until", "facts", "counted", "domain_gate"),
     )
 
     def __init__(self, host_id: HostId, fronts: int, *, by_score: bool = False, moves: bool = False) -> None:
@@ -165,6 +166,7 @@ class HostQueue:
         self.state = EMPTY
         self.turn = 0  # incremented on every move between structures, which makes old entries stale
         self.address: str | None = None
+        self.domain_gate: str | None = None  # key of the gate of its domain, if the hosts of a domain share one
         self.unsettled: list[int] = []
         self.loading = False
         self.known = False  # its record has been read
@@ -174,13 +176,17 @@ class HostQueue:
         self.rewound = moves  # a cursor moved back, so a load may return URLs that are here already
         self.served = 0  # visits since it got this back queue
         self.load_size = FIRST_LOAD
+        self.facts = HostFacts()
+        self.counted = 0  # the commit that `facts` are as of
 
     def __lt__(self, other: "HostQueue") -> bool:
         # Heaps compare hosts only when a stale entry of a retired host meets a new entry of the same host.
         return self.host_id < other.host_id
 
-    def learn(self, record: HostRecord) -> None:
-        """Take over the stored record of the host."""
+    def learn(self, record: HostRecord, commit: int) -> None:
+        """Take over the stored record of the host, as of a commit."""
+        known, fetched = self.facts[:2] if self.counted > commit else record.facts[:2]
+        self.facts = HostFacts(known, fetched, record.facts.number)
         self.host = record.host
         self.domain_id = record.domain_id
         self.suffix_id = record.suffix_id
@@ -188,6 +194,13 @@ class HostQueue:
         self.last_took = record.last_took
         self.address = record.address
         self.known = True
+
+    def count(self, commit: int, known: int, fetched: int) -> bool:
+        """A commit reports the URLs of the host. Returns whether their numbers have changed."""
+        before = self.facts
+        self.counted = commit
+        self.facts = HostFacts(known, fetched, before.number)
+        return self.facts != before
 
     def has_next(self) -> bool:
         """Whether there is a URL that certainly comes before everything left in the table."""

@@ -33,6 +33,10 @@ class HostLender(Protocol):
         """The visit has contacted the address and continues at `home`, if that is known."""
         ...
 
+    def enter_domain(self, visit: Visit, other: HostKey, now: Instant) -> Instant | None: ...
+
+    def leave_domain(self, visit: Visit, other: HostKey, until: Instant | None, now: Instant) -> None: ...
+
     def reserve(self, host: HostQueue) -> None:
         """Take a host out of its structure; it counts as in flight until `end_reservation`."""
         ...
@@ -97,8 +101,11 @@ class CrossHostRequests:
                 until = Instant(max(until, now) + PRECEDENCE)  # its own URLs go first this time
         if until > now:
             return WaitUntil(until)
+        if (again := self._lender.enter_domain(visit, host, now)) is not None:
+            return WaitUntil(again)
         self._homes.setdefault(visit.host_id, visit.address)
         if not self._lender.enter_address(visit, address, now):
+            self._lender.leave_domain(visit, host, None, now)
             return False
         if queue is not None:
             self._lender.reserve(queue)
@@ -111,6 +118,7 @@ class CrossHostRequests:
         queue = self._reserved.pop(host)
         self._rest(host, until, now)
         self._lender.leave_address(visit, contact, now, self._homes.pop(visit.host_id))
+        self._lender.leave_domain(visit, host, until, now)
         if queue is not None:
             queue.not_before = max(queue.not_before, until)
             queue.last_took = contact.took

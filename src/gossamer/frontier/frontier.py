@@ -4,11 +4,11 @@ Hot: benchmarks/bench_frontier.py.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
 from gossamer.frontier.back_queue import EMPTY, LOW_MARK, OUT, PARKED, READY, WAITING, HostQueue
-from gossamer.frontier.cross_host import CrossHostRequests
+from gossamer.frontier.cross_host import ASK_AGAIN, CrossHostRequests
 from gossamer.frontier.decisions import (
     FrontierLimits,
     FrontierStatistics,
@@ -40,7 +40,8 @@ class Frontier:
       * no URL is handed out twice before its outcome is settled;
       * no host and no address has two visits in flight, cross-host requests included;
       * nothing is handed out before the host's and the address's `not_before`;
-      * every host with a next URL is in exactly one of: politeness heap, ready structure, an address gate, in flight.
+      * with `domain_of`, all of this holds for the domains of hosts too;
+      * every host with a next URL is in exactly one of: politeness heap, ready structure, a gate, in flight.
     """
 
     def __init__(
@@ -50,20 +51,27 @@ class Frontier:
         limits: FrontierLimits | None = None,
         ordering: Ordering | None = None,
         suffix_visits: Mapping[int, int] | None = None,
+        domain_of: Callable[[HostKey], str] | None = None,
     ) -> None:
-        """Without an ordering, URLs keep the classes that the task table has for them."""
+        """Without an ordering, URLs keep the classes that the task table has for them. With `domain_of`, the hosts of a
+        domain share its gap, and one of them is visited at a time."""
         ratios = ratios or SelectorRatios()
+        fronts = ratios.groups if ordering is None else ordering.fronts
         ordering = ordering or Ordering()
         self._politeness = politeness
+        self._domain_of = domain_of
         limits = limits or FrontierLimits()
         self._quantum, self._long_rest = limits.quantum, limits.long_rest
         self.domains = DomainTable(suffix_visits)
         if ordering.by_score:
             # Due URLs are few and are read as soon as the others.
             ratios = SelectorRatios((1,) * BY_SCORE_FRONTS, (1,) * BY_SCORE_FRONTS)
+            self._groups = BY_SCORE_FRONTS
             self._scores: ReadyScores | None = ReadyScores(ordering, self.domains)
         else:
             self._scores = None
+            self._groups = min(ratios.groups, fronts)
+            ratios = ratios.for_classes(fronts)
         self.selector = Selector(ratios)
         self._classes = ReadyClasses(self.selector, len(ratios.normal))
         self._ready: ReadyClasses | ReadyScores = self._classes if self._scores is None else self._scores
@@ -102,6 +110,7 @@ class Frontier:
         self._now = now
         if record is not None:
             self.cross_host.on_host_loaded(self._hosts[host_id], record.host)
+            self._hosts[host_id].domain_gate = self._domain_gate(record.host)
         self._router.add_host(host_id, record, classes, commit)
 
     def end_load(self) -> None:
@@ -121,6 +130,11 @@ class Frontier:
             router.on_urls_added(number, host_id, front, place)
         for host_id, url_id, front, place, priority in report.moved:
             router.on_url_moved(number, host_id, url_id, front, place, priority)
+        if self._scores is not None:
+            for host_id, known, fetched in report.host_counts:
+                counted = hosts.get(host_id)
+                if counted is not None and counted.count(number, known, fetched) and counted.state is READY:
+                    self._scores.raise_host(counted)
         for host_id, url_id in report.withdrawn:
             if host_id in hosts:
                 hosts[host_id].on_withdrawn(url_id, number)
@@ -150,7 +164,7 @@ class Frontier:
             self._ready.leave(host)
         elif host.state is WAITING and not host.has_next():
             self._politeness_heap.leave(host)
-            self._unblock_address(host)
+            self._unblock_gates(host)
         elif host.state is not EMPTY:
             return
         self.place(host)
@@ -167,6 +181,15 @@ class Frontier:
     def rest_address(self, address: str, until: Instant) -> None:
         """After a restart: this address was contacted and rests until then."""
         self.gates.close_until(address, until)
+
+    def rest_domain(self, host: HostKey, until: Instant) -> None:
+        """After a restart: this host was contacted, and its domain rests until then, if domains do."""
+        if (key := self._domain_gate(host)) is not None:
+            self.gates.close_until(key, until)
+
+    def _domain_gate(self, host: HostKey) -> str | None:
+        """The key of the gate that the hosts of a domain share; None if they share none."""
+        return None if self._domain_of is None else f"domain:{self._domain_of(host)}"
 
     def take_retired(self) -> list[Retired]:
         """Hosts that gave up their back queue since the last call. They have to be committed, then reported by
@@ -225,7 +248,7 @@ class Frontier:
     def _release(self, host: HostQueue) -> None:
         """The host gives up its back queue, at the latest when all its outcomes are committed."""
         host.release()
-        self._unblock_address(host)
+        self._unblock_gates(host)
         self._router.retire_if_drained(host)
 
     def _should_yield(self, host: HostQueue) -> bool:
@@ -233,24 +256,46 @@ class Frontier:
         had_its_share = host.served >= self._quantum or host.not_before - self._now >= self._long_rest
         return had_its_share and self._router.is_full
 
-    def _unblock_address(self, host: HostQueue) -> None:
-        """The host will not be visited soon; it may be the one that other hosts on its address wait behind."""
-        if host.address is not None:
-            gate = self.gates.for_address(host.address, self._now)
+    def _unblock_gates(self, host: HostQueue) -> None:
+        """The host will not be visited soon; it may be the one that other hosts at its gates wait behind."""
+        for key in (host.address, host.domain_gate):
+            self._unblock(key)
+
+    def _unblock(self, key: str | None) -> None:
+        if key is not None:
+            gate = self.gates.for_address(key, self._now)
             if gate.busy_with is None:
                 self._release_parked(gate)
 
     # --- turns ------------------------------------------------------------------------------------
 
     def _park_if_closed(self, host: HostQueue) -> bool:
-        """Park the host if its address is busy or resting."""
-        if host.address is None:
+        """Park the host if its address or its domain is busy or resting."""
+        if host.address is not None:
+            gate = self.gates.for_address(host.address, self._now)
+            if not gate.is_open(self._now):
+                self._park(host, gate)
+                self._unblock(host.domain_gate)
+                return True
+        if host.domain_gate is not None:
+            gate = self.gates.for_address(host.domain_gate, self._now)
+            if not gate.is_open(self._now):
+                self._park(host, gate)
+                self._unblock(host.address)
+                return True
+        return False
+
+    def _enter_gates(self, host: HostQueue, now: Instant) -> bool:
+        """Enter the gates of a host, or park it where another worker got there first."""
+        domain, address = host.domain_gate, host.address
+        if domain is not None and not self.gates.enter(domain, host.host_id, now):
+            self._park(host, self.gates.for_address(domain, now))
             return False
-        gate = self.gates.for_address(host.address, self._now)
-        if gate.is_open(self._now):
-            return False
-        self._park(host, gate)
-        return True
+        if address is None or self.gates.enter(address, host.host_id, now):
+            return True
+        self._park(host, self.gates.for_address(address, now))
+        self._leave(domain, host.host_id, None, now)
+        return False
 
     def _park(self, host: HostQueue, gate: AddressGate) -> None:
         if gate.busy_with is None:
@@ -270,9 +315,8 @@ class Frontier:
             self._router.wake(now)
         while (popped := self._ready.pop(self._park_if_closed)) is not None:
             host, front = popped
-            if host.address is None or self.gates.enter(host.address, host.host_id, now):
+            if self._enter_gates(host, now):
                 break
-            self._park(host, self.gates.for_address(host.address, now))  # another worker got there first
         else:
             nearest = min(self._politeness_heap.next, self._due_timers.next)
             return Idle() if nearest == math.inf else WaitUntil(Instant(nearest))
@@ -294,36 +338,42 @@ class Frontier:
         host = self._hosts[visit.host_id]
         if host.address == address:
             return True
-        self._leave_gate(host, None, now)
+        self._leave(host.address, host.host_id, None, now)
         host.address = address
         if self.gates.enter(address, host.host_id, now):
             return True
         host.put_back(visit.task)
         host.served -= 1
         self._park(host, self.gates.for_address(address, now))
+        self._leave(host.domain_gate, host.host_id, None, now)
         return False
 
-    def _leave_gate(self, host: HostQueue, contact: Contact | None, now: Instant) -> None:
-        if host.address is None:
+    def _leave(self, key: str | None, host_id: HostId, until: Instant | None, now: Instant) -> None:
+        """A host leaves a gate, if it is the one in it. `until`: it was contacted, and the gate stays closed until
+        then."""
+        if key is None:
             return
-        gate = self.gates.for_address(host.address, now)
-        if gate.busy_with != host.host_id:
+        gate = self.gates.for_address(key, now)
+        if gate.busy_with != host_id:
             return
-        if contact is not None:
-            gate.not_before = max(gate.not_before, next_contact_of_address(self._politeness, contact))
-        self.gates.leave(gate, host.address)
+        if until is not None:
+            gate.not_before = max(gate.not_before, until)
+        self.gates.leave(gate, key)
         self._release_parked(gate)
 
+    def _rest_of_address(self, contact: Contact | None) -> Instant | None:
+        return None if contact is None else next_contact_of_address(self._politeness, contact)
+
     def _release_parked(self, gate: AddressGate) -> None:
-        """The next parked host may be visited when the address has rested. One at a time: many hosts on one address
-        cost each of them O(log n) per turn."""
+        """The next parked host may be visited when the gate has rested. One at a time: many hosts at one gate cost each
+        of them O(log n) per turn."""
         while gate.parked:
             host = self._hosts.get(gate.parked.popleft())
             if host is None or host.state is not PARKED:
                 continue
             self._politeness_heap.push(host, max(gate.not_before, host.not_before), self._now)
             if host.not_before <= gate.not_before:
-                return  # it is next; otherwise it rests longer than the address and must not block the others
+                return  # it is next; otherwise it rests longer than the gate and must not block the others
 
     def finish(self, visit: Visit, contact: Contact | None, now: Instant, *, again: bool = False) -> Instant:
         """A visit has ended. `contact` is None if nothing was sent to the host; `again` puts the URL back at the head
@@ -331,13 +381,16 @@ class Frontier:
         the earliest next contact."""
         host = self._hosts[visit.host_id]
         self._now = now
+        until = None
         if contact is not None:
             until = next_contact(self._politeness, contact)
             if until > host.not_before:
                 host.not_before = until
             host.last_took = contact.took
         if host.address is not None:
-            self._leave_gate(host, contact, now)
+            self._leave(host.address, host.host_id, self._rest_of_address(contact), now)
+        if host.domain_gate is not None:
+            self._leave(host.domain_gate, host.host_id, until, now)
         self.cross_host.on_visit_finished(host.host_id)
         if again:
             host.put_back(visit.task)
@@ -361,24 +414,47 @@ class Frontier:
         else:
             return
         self._politeness_heap.push(host, until, self._now)
-        self._unblock_address(host)
+        self._unblock_gates(host)
 
     # --- cross-host requests: see `frontier.cross_host` -----------------------------------------------
 
     def leave_address(self, visit: Visit, contact: Contact, now: Instant, home: str | None) -> None:
         host = self._hosts[visit.host_id]
-        self._leave_gate(host, contact, now)
+        self._leave(host.address, host.host_id, self._rest_of_address(contact), now)
         host.address = home
+
+    def enter_domain(self, visit: Visit, other: HostKey, now: Instant) -> Instant | None:
+        """A visit in flight asks to contact another host. None: its domain is free, and busy until `leave_domain`.
+        Otherwise when to ask again."""
+        key = self._domain_gate(other)
+        if key is None:
+            return None
+        gate = self.gates.for_address(key, now)
+        if key == self._hosts[visit.host_id].domain_gate:  # its own domain: the visit is in the gate
+            return gate.not_before if gate.not_before > now else None
+        if self.gates.enter(key, visit.host_id, now):
+            return None
+        return Instant(max(gate.not_before, now + ASK_AGAIN))
+
+    def leave_domain(self, visit: Visit, other: HostKey, until: Instant | None, now: Instant) -> None:
+        """`until`: the other host was contacted, and its domain rests until then."""
+        key = self._domain_gate(other)
+        if key is None or key != self._hosts[visit.host_id].domain_gate:
+            self._leave(key, visit.host_id, until, now)
+        elif until is not None:
+            self.gates.close_until(key, until)
 
     def reserve(self, host: HostQueue) -> None:
         if host.state is READY:
             self._ready.leave(host)
         elif host.state is WAITING:
             self._politeness_heap.leave(host)
-        elif host.state is PARKED and host.address is not None:
-            self.gates.for_address(host.address, self._now).parked.remove(host.host_id)
+        elif host.state is PARKED:
+            for key in (host.address, host.domain_gate):
+                if key is not None and host.host_id in (parked := self.gates.for_address(key, self._now).parked):
+                    parked.remove(host.host_id)
         host.state = OUT
-        self._unblock_address(host)
+        self._unblock_gates(host)
 
     def end_reservation(self, host: HostQueue) -> None:
         host.state = EMPTY
@@ -389,7 +465,7 @@ class Frontier:
         if host.state is WAITING:
             self._politeness_heap.leave(host)
             self._politeness_heap.push(host, until, self._now)
-            self._unblock_address(host)
+            self._unblock_gates(host)
 
     def is_retiring(self, host_id: HostId) -> bool:
         return self._router.is_retiring(host_id)
@@ -413,7 +489,8 @@ class Frontier:
     def statistics(self) -> FrontierStatistics:
         hosts = self._hosts.values()
         if self._scores is None:
-            by_front = [sum([len(host.fronts[front]) for host in hosts]) for front in range(len(self.selector.drawn))]
+            fronts = range(len(self.selector.drawn))
+            by_front = self._grouped([sum([len(host.fronts[front]) for host in hosts]) for front in fronts])
         else:
             by_front = [sum([host.held for host in hosts]), 0]
         states = [host.state for host in hosts]
@@ -425,8 +502,13 @@ class Frontier:
             out=states.count(OUT) - self.cross_host.reserved,
             urls=sum(by_front),
             urls_by_front=tuple(by_front),
-            drawn=tuple(self.selector.drawn),
+            drawn=tuple(self._grouped(self.selector.drawn)),
             load=self.selector.load,
             next_contact=date_or_none(self._politeness_heap.next),
             next_due=date_or_none(self._due_timers.next),
         )
+
+    def _grouped(self, by_class: Sequence[int]) -> list[int]:
+        """Counts by group: each class alone, and in the last group all that are left."""
+        last = self._groups - 1
+        return [*by_class[:last], sum(by_class[last:])]

@@ -4,9 +4,9 @@
 that class. When it is served through one class its other entries become stale; they are recognised by their turn number
 and dropped when they reach the top. So each entry is pushed once and popped once.
 
-`ReadyScores` is for orderings by score. It nests three levels of lazy heaps: the hosts of a domain by their best URL,
-the domains of a suffix with the domain's term added, and all suffixes with the suffix's term added. So a changed term
-moves one entry, however many hosts and URLs it affects: O(log n).
+`ReadyScores` is for orderings by score. It nests three levels of lazy heaps: the hosts of a domain by their best URL
+with the host's term added, the domains of a suffix with the domain's term added, and all suffixes with the suffix's
+term added. So a changed term moves one entry, however many hosts and URLs it affects: O(log n).
 """
 
 from collections.abc import Callable
@@ -103,6 +103,7 @@ class ReadyScores:
         self._domains = domains
         # Without a domain or suffix term, one heap for all of them is enough.
         kind = type(ordering)
+        self._has_hosts = ordering.has_host_term
         self._has_domains = kind.domain_term is not Ordering.domain_term
         self._has_suffixes = kind.suffix_term is not Ordering.suffix_term
         self._hosts: dict[int, HostQueue] = {}
@@ -190,6 +191,8 @@ class ReadyScores:
         """The total score of a URL of this host, for display."""
         ordering = self._ordering
         terms = ordering.domain_term(self._domains[host.domain_id]) if self._has_domains else 0
+        if self._has_hosts:
+            terms += ordering.host_term(host.facts)
         if self._has_suffixes:
             terms += ordering.suffix_term(self._domains.suffix_visits[host.suffix_id])
         return (without_rank(priority) + terms) / ordering.unit
@@ -200,7 +203,10 @@ class ReadyScores:
         host = self._hosts.get(host_id)
         if host is None or host.ranked is None:
             return None
-        return host.ranked.head()
+        key = host.ranked.head()
+        if key is None or not self._has_hosts:
+            return key
+        return key[0] - self._ordering.host_term(host.facts), key[1]
 
     def _domain_key(self, domain: int) -> Key | None:
         heap = self._domain_heaps.get(domain)

@@ -110,7 +110,7 @@ class Router:
     ) -> None:
         host = self.hosts[host_id]
         if record is not None:
-            host.learn(record)
+            host.learn(record, commit)
             self.domains.enter(record, commit)
         for front, tasks, next_due in classes:
             had_none = self._by_score or not host.fronts[front]

@@ -16,9 +16,14 @@ class Load(Enum):
     HIGH = "high"
 
 
+STEEPNESS = 4
+"""In the last group, each class gets this many times the share of the next."""
+
+
 @dataclass(frozen=True, slots=True)
 class SelectorRatios:
-    """Shares by class, highest class first. Any positive numbers; only their proportions matter."""
+    """Shares by group of classes, highest first: high, medium and low. Any positive numbers; only their proportions
+    matter. Every group is one class, except that the last has all classes that are left."""
 
     normal: tuple[float, ...] = (60, 30, 10)
     high: tuple[float, ...] = (80, 15, 5)
@@ -30,9 +35,24 @@ class SelectorRatios:
             if not 0 < share < float("inf"):
                 raise ValueError(f"a share must be a positive number, not {share}")
 
+    @property
+    def groups(self) -> int:
+        return len(self.normal)
+
+    def for_classes(self, fronts: int) -> "SelectorRatios":
+        """The shares of each of so many classes. The total of a group stays what it is."""
+        return SelectorRatios(_divided(self.normal, fronts), _divided(self.high, fronts))
+
     def for_load(self, load: Load) -> tuple[float, ...]:
         shares = self.normal if load is Load.NORMAL else self.high
         return tuple(float(share) for share in shares)  # adding an int to a float is slower
+
+
+def _divided(shares: tuple[float, ...], fronts: int) -> tuple[float, ...]:
+    """Fewer classes than groups leave the last groups out."""
+    *alone, last = shares[:fronts]
+    parts = [STEEPNESS**-n for n in range(fronts - len(alone))]
+    return (*alone, *(last * part / sum(parts) for part in parts))
 
 
 class Selector:

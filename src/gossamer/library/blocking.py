@@ -9,7 +9,8 @@ from pathlib import Path
 
 import uvloop
 
-from gossamer.crawl.hooks import Hook, Page
+from gossamer.crawl.hooks import Hook
+from gossamer.crawl.page import Page
 from gossamer.library.crawl import Crawl
 
 _AHEAD = 64  # pages buffered for the consumer, in addition to the bounds of the crawl

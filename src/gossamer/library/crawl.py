@@ -10,7 +10,8 @@ from typing import Self
 from gossamer.config.load import Config, make_config, read_toml, with_underscores
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.events import PageQueue
-from gossamer.crawl.hooks import Hook, Page
+from gossamer.crawl.hooks import Hook
+from gossamer.crawl.page import Page
 from gossamer.crawl.run.opener import resolve_urls
 from gossamer.crawl.run.session import Session, session
 from gossamer.errors import GossamerError

@@ -200,6 +200,14 @@ class Moved(NamedTuple):
     priority: float
 
 
+class HostCount(NamedTuple):
+    """The URLs of a host, after a commit that may have changed their number."""
+
+    host_id: HostId
+    known: int
+    fetched: int  # answered at least once
+
+
 class Linked(NamedTuple):
     """Links to URLs of a domain were found."""
 
@@ -234,4 +242,5 @@ class Committed(NamedTuple):
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known before
     reported: int = 0  # pages brought forward because a sitemap or feed reported a change
     outboxed: int = 0  # URLs found for other workers
+    host_counts: Sequence[HostCount] = ()  # for an ordering with a term for hosts
     reordered_to: int | None = None  # with `reorder_after`: the last URL that was put in order; None: there are no more

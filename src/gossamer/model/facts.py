@@ -18,6 +18,32 @@ def credit_per_link(credit: int, links: int) -> int:
     return credit * 85 // (100 * links)
 
 
+LINK_UNIT = 1 << 20
+"""The link sum of a page that a fetched page links to, and to no other. An integer, so that the order in which links
+are found makes no difference."""
+
+
+def share_per_link(links: int) -> int:
+    """What each link of a fetched page adds to the link sum of its target: equal parts of one."""
+    return LINK_UNIT // links
+
+
+def steps_from(steps: int, *, same_host: bool) -> int:
+    """The steps of a page that a page with so many steps links to."""
+    return steps + 1 if same_host else 0
+
+
+class HostFacts(NamedTuple):
+    """One host."""
+
+    known: int = 0  # URLs found
+    fetched: int = 0  # of these, answered at least once
+    number: int = 0  # hosts of its registrable domain that were known before it
+
+
+NO_HOST = HostFacts()
+
+
 class UrlFacts(NamedTuple):
     """One URL. A page that links to it counts once; links of a page to itself do not count."""
 
@@ -29,6 +55,11 @@ class UrlFacts(NamedTuple):
     credit: int = BIRTH_CREDIT  # online importance received and not yet passed on
     visits: int = 0  # answered so far
     changes: int = 0  # of these, with content that differed from the previous visit
+    link_sum: int = 0  # of the fetched pages that link to it: 1 / (its links), in units of LINK_UNIT
+    steps: int = 0  # links followed since its host was entered; the least while it waited for its first visit
+    ordinal: int = 0  # URLs of its host that were known before it
+    host: HostFacts = NO_HOST  # as of the time when the URL is scored
+    listed: float | None = None  # `<priority>` in the sitemap that lists it, 0..1
     age: float | None = None  # seconds since its last known modification
 
 

@@ -86,7 +86,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "stored, and used as far as it could be read",
     "not_a_sitemap": "named as a sitemap, but is something else; it is stored",
     "parse_limit": "a sitemap or feed that exceeds a limit (the part within the limit is used), or a page that takes "
-    "too long to parse (its links are not known); it is stored",
+    "too long to parse (its links are not known) or too much memory (the links in its beginning are used); it is "
+    "stored",
     "server_error": "5xx, 408 or 425; retried",
     "rate_limited": "429; retried when the host permits, dead after ten in a row",
     "near_duplicate": 'almost the same as another page, and skipped because of `content.near_duplicates = "skip"`',

@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import NamedTuple
 
-from gossamer.model.facts import DomainFacts
+from gossamer.model.facts import NO_HOST, DomainFacts, HostFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 
@@ -94,6 +94,7 @@ class HostRecord(NamedTuple):
     domain_budget: str | None = None
     change_history: str | None = None  # serialised (`recrawl.change_hints.HostChangeHistory`)
     soft_404: str | None = None  # serialised (`dedup.soft404`)
+    facts: HostFacts = NO_HOST
 
 
 class Visit(NamedTuple):

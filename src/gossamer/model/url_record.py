@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gossamer.model.facts import DomainFacts, UrlFacts
+from gossamer.model.facts import NO_HOST, DomainFacts, HostFacts, UrlFacts
 from gossamer.model.formats import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
@@ -47,7 +47,7 @@ class Step:
 class UrlFact:
     """A row of the task table."""
 
-    learnt: UrlFacts  # what its priority is based on
+    learnt: UrlFacts  # what its priority is based on, without its age
     state: UrlState
     front: int
     available_at: Instant | None
@@ -58,6 +58,7 @@ class UrlFact:
     via: Via
     found_at: Instant
     reason: str | None
+    modified: Instant | None = None  # the later of what a sitemap or feed and its own server say
 
     @property
     def url(self) -> Url:
@@ -194,6 +195,7 @@ class Facts:
     domain: DomainFact
     order: str | None = None  # the ordering of the queue
     next_id: int = 1  # the id that a new URL would get
+    host_facts: HostFacts = NO_HOST  # of the host of a URL that is not known
     robots: RobotsFact | None = None
     budget: str | None = None  # serialised trap budgets of its host and domain
     domain_budget: str | None = None

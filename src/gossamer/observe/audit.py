@@ -1,8 +1,9 @@
 """Independent audit of politeness.
 
-It shares no code and no state with the frontier. From the start and the end of each request it computes when the host
-and its address may be contacted again, and counts requests that start earlier. There must be none. A request that the
-fetcher sends again by itself, because the server refused it unread, has no gap; once is permitted.
+It shares no code and no state with the frontier. From the start and the end of each request it computes when the
+host, its address and, if hosts of a domain share a gap, its domain may be contacted again, and counts requests that
+start earlier. There must be none. A request that the fetcher sends again by itself, because the server refused it
+unread, has no gap; once is permitted.
 """
 
 from collections.abc import Callable
@@ -19,10 +20,10 @@ _PERMITTED_REPEATS = 1
 class Violation:
     """A request that started too early."""
 
-    kind: str  # "host busy", "host too soon", "address busy", "address too soon" or "host asked again"
-    key: str  # the host or the address
+    kind: str  # "host", "address" or "domain" with "busy" or "too soon", or "host asked again"
+    key: str  # the host, address or domain
     at: Instant
-    allowed_at: Instant | None  # None: not before the current request to the host or address had ended, if at all
+    allowed_at: Instant | None  # None: not before the current request to the same key had ended, if at all
 
     def __str__(self) -> str:
         early = "" if self.allowed_at is None else f" by {self.allowed_at - self.at:.3f} s"
@@ -53,7 +54,9 @@ class PolitenessAudit:
         max_retry_after: Seconds,
         remembered: int = 50_000,
         on_violation: Callable[[Violation], None] | None = None,
+        domain_of: Callable[[HostKey], str] | None = None,
     ) -> None:
+        """`domain_of`: requests to hosts of one domain are checked as requests to one host."""
         self._min_delay = min_delay
         self._factor = factor
         self._max_adaptive_delay = max_adaptive_delay
@@ -61,16 +64,18 @@ class PolitenessAudit:
         self._on_violation = on_violation
         self._hosts = _Memory(remembered)
         self._addresses = _Memory(remembered)
+        self._domains = _Memory(remembered)
+        self._domain_of = domain_of
         self.requests = 0
         self.violations = 0
         self.first: list[Violation] = []
 
     def __len__(self) -> int:
-        return len(self._hosts) + len(self._addresses)
+        return len(self._hosts) + len(self._addresses) + len(self._domains)
 
     @property
     def unwatched(self) -> int:
-        return self._hosts.unwatched + self._addresses.unwatched
+        return self._hosts.unwatched + self._addresses.unwatched + self._domains.unwatched
 
     def on_request_start(self, host: HostKey, address: str | None, at: Instant) -> None:
         """A request of any kind, robots.txt included, is sent."""
@@ -78,6 +83,8 @@ class PolitenessAudit:
         self._begin(self._hosts, "host", host, at)
         if address is not None:
             self._begin(self._addresses, "address", address, at)
+        if self._domain_of is not None:
+            self._begin(self._domains, "domain", self._domain_of(host), at)
 
     def on_request_end(
         self,
@@ -97,7 +104,10 @@ class PolitenessAudit:
         own = self._min_delay if min_delay is None else min_delay
         load = max(min(own, self._min_delay), adaptive)
         requested = max(own, crawl_delay or 0.0, min(retry_after or 0.0, self._max_retry_after))
-        self._end(self._hosts, host, at + max(load, requested) if contacted else 0.0, at)
+        free_at = at + max(load, requested) if contacted else 0.0
+        self._end(self._hosts, host, free_at, at)
+        if self._domain_of is not None:
+            self._end(self._domains, self._domain_of(host), free_at, at)
         if address is not None:
             # Crawl-delay and Retry-After apply to one site; for the machine behind it only the load counts.
             self._end(self._addresses, address, at + load if contacted else 0.0, at)
@@ -109,8 +119,9 @@ class PolitenessAudit:
             self._report(Violation("host asked again", host, at, None))
 
     def restore(self, host: HostKey | None, address: str | None, until: Instant) -> None:
-        """After a restart: neither may be contacted before `until`."""
-        for memory, key in ((self._hosts, host), (self._addresses, address)):
+        """After a restart: neither may be contacted before `until`, nor may the domain of the host."""
+        domain = None if host is None or self._domain_of is None else self._domain_of(host)
+        for memory, key in ((self._hosts, host), (self._addresses, address), (self._domains, domain)):
             if key is not None:
                 entry = memory.entry(key, 0.0)  # no other gap is known to have passed
                 entry.free_at = max(entry.free_at, until)

@@ -2,7 +2,7 @@
 
 Pages are the URLs of the crawl that no rule excludes, numbered from 0 in order of discovery; with several workers,
 those of the first, then those of the second, and so on. Only pages that were fetched have links, and duplicates have
-none; a redirect is one link. Sites are registrable domains.
+none; a redirect is one link. Sites are hosts.
 """
 
 from array import array
@@ -49,16 +49,17 @@ class StoredGraph:
         suffixes: list[str] = []  # by site
         for reader in self._readers:
             suffix_of_domain = reader.domain_suffixes()
-            sites: dict[int, int] = {}  # by domain id, which is a worker's own
+            sites: dict[str, int] = {}  # by host
             page_of: dict[int, int] = {}
             self._first.append(len(ids))
             self._page_of.append(page_of)
             for url in reader.graph_urls():
                 if url.is_excluded:
                     continue
-                site = sites.get(url.domain_id)
+                host = url.url.split("/", 3)[2].partition(":")[0]
+                site = sites.get(host)
                 if site is None:
-                    site = sites[url.domain_id] = len(suffixes)
+                    site = sites[host] = len(suffixes)
                     suffixes.append(suffix_of_domain.get(url.domain_id, _NO_SUFFIX))
                 page = page_of[url.fingerprint] = len(ids)
                 ids.append(url.url_id)

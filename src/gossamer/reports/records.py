@@ -54,6 +54,15 @@ class PageFilter:
     limit: int | None = None
 
 
+class UrlOutcome(NamedTuple):
+    """What the last visit of a URL found."""
+
+    state: UrlState
+    reason: str | None
+    status: int | None
+    redirect_to: str | None
+
+
 class Visited(NamedTuple):
     """The last visit of a page, as far as filters need it; None: there was no visit, or no answer."""
 

@@ -1,74 +1,18 @@
 """Access control: token, host name, origin, request rate and body size. Every request passes it first.
 
-`check_call` decides and is pure; `AccessControl` is the ASGI middleware that applies it. The token is created once, in
-a file that only its owner can read.
+`check_call` decides and is pure; `AccessControl` is the ASGI middleware that applies it.
 """
 
 import asyncio
-import hmac
 import json
-import os
 import re
-import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gossamer.clock import Clock
-from gossamer.errors import DirectoryError
+from gossamer.service.credentials import session_is_valid, token_matches
 from gossamer.service.schemas import quote
-
-
-def token_in(path: Path) -> str:
-    """The token in a file, which is created if it does not exist. Raises DirectoryError for a file that others may
-    read, or that has no token, or if it cannot be created."""
-    if not os.path.lexists(path):
-        try:
-            _make(path)
-        except OSError as error:
-            raise DirectoryError(f"cannot make {path}: {error.strerror}") from error
-    return _read(path)
-
-
-def _make(path: Path) -> None:
-    """Create the file atomically, with a complete token."""
-    unnamed = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(32) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(unnamed, path)
-    except OSError:
-        with suppress(FileNotFoundError):
-            os.unlink(unnamed)
-        raise
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open(encoding="ascii") as file:
-            if os.fstat(file.fileno()).st_mode & 0o077:
-                raise DirectoryError(
-                    f"{path} is readable by other users; run chmod 600 on it, or delete it to get a new token"
-                )
-            token = file.read().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DirectoryError(f"cannot read {path}: {error}") from error
-    if len(token) < 16:
-        raise DirectoryError(f"{path} has no token of at least 16 characters; delete it to get a new token")
-    return token
-
-
-def token_matches(token: str, authorization: str) -> bool:
-    """Whether an Authorization header has this token. Takes constant time."""
-    scheme, _, given = authorization.partition(" ")
-    same = hmac.compare_digest(token.encode("ascii"), given.strip().encode("utf-8", "replace"))
-    return same and scheme.lower() == "bearer"
-
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -77,6 +21,9 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LIVENESS: Final = frozenset({"/healthz", "/readyz"})
+LOGIN, LOGOUT = "/login", "/logout"
+LOGIN_FILES: Final = frozenset({"/page/style.css", "/page/theme.js", "/page/icon.svg"})
+"""The files that the login page uses."""
 STREAMS: Final = frozenset({"/events"})
 LINES: Final = "application/x-ndjson"
 """Media type of a streamed body, whose size is not limited."""
@@ -85,17 +32,17 @@ WRONG_TOKENS = 10.0
 CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
+CONTENT_POLICY: Final = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 HEADERS: Final[tuple[tuple[bytes, bytes], ...]] = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    ),
+    (b"content-security-policy", CONTENT_POLICY),
     (b"cache-control", b"no-store"),
 )
 
@@ -105,8 +52,9 @@ class Policy:
     """Limits and credentials that requests are checked against."""
 
     token: str
-    names: frozenset[str]  # allowed Host names, lower case, without port
-    on_loopback: bool
+    names: frozenset[str] | None  # allowed Host names, lower case, without port; None: all
+    on_loopback: bool  # reading needs no token, and there is no login
+    https: bool  # browsers use HTTPS
     max_body_bytes: int
     request_timeout: float
     max_requests: float  # per second
@@ -121,6 +69,7 @@ class Call:
     host: str | None  # None unless there is exactly one
     origin: str | None
     authorization: str
+    cookies: str
     content_type: str
     content_length: int | None
 
@@ -136,25 +85,37 @@ class Refusal:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def check_call(policy: Policy, call: Call) -> Refusal | None:
+def check_call(policy: Policy, call: Call, now: float) -> Refusal | None:
     """None if the call is allowed, otherwise the response that refuses it."""
     if "\0" in call.path or "/../" in call.path or call.path.endswith("/.."):
         return Refusal(400, "invalid path")
     if call.host is None:
         return Refusal(400, "the request must have exactly one Host field")
     # A foreign page in a local browser can send requests here, even under its own host name (DNS rebinding).
-    if _name(call.host) not in policy.names:
+    if policy.names is not None and _name(call.host) not in policy.names:
         return Refusal(403, f"unknown host name {quote(call.host)}; service.names lists the allowed names")
     if call.origin is not None and call.origin.partition("://")[2].lower() != call.host.lower():
         return Refusal(403, f"cross-origin request from {quote(call.origin)} refused")
     if call.path in LIVENESS:
         return None
-    changes = call.method in CHANGING
-    if (changes or not policy.on_loopback) and not token_matches(policy.token, call.authorization):
+    if not may_pass(policy, call, now):
+        if call.path == "/" and call.method in ("GET", "HEAD"):
+            return Refusal(303, "log in first", ((b"location", LOGIN.encode("ascii")),))
         return Refusal(401, "missing or wrong token", ((b"www-authenticate", b"Bearer"),))
     if call.content_length is not None and call.content_length > policy.max_body_bytes and not call.is_endless:
         return Refusal(413, f"body of {call.content_length} bytes; at most {policy.max_body_bytes} are allowed")
     return None
+
+
+def may_pass(policy: Policy, call: Call, now: float) -> bool:
+    """Whether the call has the credentials that it needs."""
+    if token_matches(policy.token, call.authorization):
+        return True
+    if policy.on_loopback:
+        return call.method not in CHANGING
+    if call.path in (LOGIN, LOGOUT) or (call.path in LOGIN_FILES and call.method not in CHANGING):
+        return True
+    return session_is_valid(policy.token, call.cookies, now)
 
 
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/?#]+)(?::[0-9]*)?").fullmatch
@@ -180,15 +141,16 @@ def parse_call(scope: Scope) -> Call:
         host=hosts[0].decode("latin-1") if len(hosts) == 1 else None,
         origin=None if origin is None else origin.decode("latin-1"),
         authorization=fields.get(b"authorization", b"").decode("latin-1"),
+        cookies=fields.get(b"cookie", b"").decode("latin-1"),
         content_type=fields.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower(),
         content_length=int(length) if length.isdigit() else None,
     )
 
 
-def allowed_names(host: str, more: Iterable[str], on_loopback: bool) -> frozenset[str]:
+def allowed_names(host: str, more: Iterable[str]) -> frozenset[str]:
     """The Host names that a service bound to `host` accepts."""
-    own = {f"[{host}]" if ":" in host else host, *more}
-    return frozenset(name.lower() for name in own | (LOOPBACK_NAMES if on_loopback else frozenset()))
+    own = f"[{host}]" if ":" in host else host
+    return frozenset(name.lower() for name in (own, *more, *LOOPBACK_NAMES))
 
 
 class TokenBucket:
@@ -208,6 +170,33 @@ class TokenBucket:
         return True
 
 
+def limit_wrong_tokens() -> TokenBucket:
+    """The limit that all ways of sending a token share."""
+    return TokenBucket(WRONG_TOKENS)
+
+
+METRICS_PATHS: Final = frozenset({"/metrics", "/healthz"})
+
+
+def metrics_only(app: App, policy: Policy, clock: Clock) -> App:
+    """The application of the metrics port: reading `METRICS_PATHS` needs no token, and there is nothing else. The
+    metrics contain neither URLs nor host names, so requests may name any host."""
+    access = AccessControl(app, replace(policy, names=None, on_loopback=True), clock, limit_wrong_tokens())
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] not in METRICS_PATHS:
+            await send_refusal(send, Refusal(404, f"{quote(scope['path'])} does not exist on the metrics port"))
+        elif scope["method"] not in ("GET", "HEAD"):
+            text = f"{scope['method']} is not allowed for {quote(scope['path'])}; use GET, HEAD"
+            await send_refusal(send, Refusal(405, text, ((b"allow", b"GET, HEAD"),)))
+        else:
+            await access(scope, receive, send)
+
+    return answer
+
+
 class _HeadSent(Exception):
     """The head of a response to HEAD has been sent; the rest of a stream is not needed."""
 
@@ -219,12 +208,12 @@ class TooLarge(Exception):
 class AccessControl:
     """Passes allowed requests on, with a time limit, and refuses others with a JSON error."""
 
-    def __init__(self, app: App, policy: Policy, clock: Clock) -> None:
+    def __init__(self, app: App, policy: Policy, clock: Clock, wrong_tokens: TokenBucket) -> None:
         self._app = app
         self._policy = policy
         self._clock = clock
         self._bucket = TokenBucket(policy.max_requests)
-        self._wrong_tokens = TokenBucket(WRONG_TOKENS)
+        self._wrong_tokens = wrong_tokens
         self.refused = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -232,7 +221,7 @@ class AccessControl:
             return
         call = parse_call(scope)
         now = self._clock.monotonic()
-        refused = check_call(self._policy, call)
+        refused = check_call(self._policy, call, self._clock.now())
         if refused is None and call.path not in LIVENESS and not self._bucket.take(now):
             refused = Refusal(429, "too many requests", ((b"retry-after", b"1"),))
         if refused is not None and refused.status == 401 and not self._wrong_tokens.take(now):

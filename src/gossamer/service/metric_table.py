@@ -355,7 +355,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         "gossamer_max_rss_bytes",
         "gauge",
-        "Peak memory",
+        "Peak memory; `crawl` includes the process that parses large pages",
         lambda s: _by_process(s, s.max_rss_bytes, lambda front: front.max_rss_bytes),
         "process",
         PROCESSES,

@@ -302,7 +302,7 @@ class StatusAnswer(BaseModel):
     hosts: int
     seconds: float
     cpu_seconds: float = Field(description="of the crawl process, this run")
-    max_rss_bytes: int = Field(description="of the crawl process")
+    max_rss_bytes: int = Field(description="of the crawl process, plus that of the process that parses large pages")
     front: dict[str, float] | None = Field(
         default=None,
         description="`cpu_seconds`, `rss_bytes` and `max_rss_bytes` of the process that holds the connections",

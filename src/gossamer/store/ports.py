@@ -261,7 +261,17 @@ class Prioritiser(Protocol):
 
     @property
     def by_score(self) -> bool:
-        """Whether the place in a front queue is a score: then links are counted in the commit that brings them."""
+        """Whether the place in a front queue is a score."""
+        ...
+
+    @property
+    def defers_links(self) -> bool:
+        """Whether links are counted some seconds later, many at a time, although the place is a score."""
+        ...
+
+    @property
+    def has_host_term(self) -> bool:
+        """Whether a commit reports the counts of the hosts that it changes."""
         ...
 
     def standing(self, url: UrlFacts) -> QueuePosition:

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gossamer.errors import StoreFailed
-from gossamer.model.facts import UrlFacts
+from gossamer.model.facts import NO_HOST, HostFacts, UrlFacts
 
-FACTS = len(UrlFacts._fields)
-"""The number of columns that make up the facts of a URL. The last is the date of modification, or NULL."""
+FACTS = 13
+"""The number of columns that make up the facts of a URL. The last two are the priority in a sitemap and the date of
+modification, or NULL."""
 
 
-def facts_from(row: Sequence[Any], now: float) -> UrlFacts:
+def facts_from(row: Sequence[Any], now: float, host: HostFacts = NO_HOST) -> UrlFacts:
     """The facts in the first columns of a row, as of now."""
-    modified = row[FACTS - 1]
-    return UrlFacts._make((*row[: FACTS - 1], None if modified is None else max(0.0, now - modified)))
+    *plain, listed, modified = row[:FACTS]
+    return UrlFacts._make((*plain, host, listed, None if modified is None else max(0.0, now - modified)))
 
 
 def pack_numbers(numbers: Iterable[int]) -> bytes:

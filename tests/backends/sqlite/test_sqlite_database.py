@@ -69,10 +69,23 @@ def test_readers_say_that_an_old_database_is_to_be_brought_up_to_date(tmp_path: 
     path = previous_database(tmp_path)
     before = path.read_bytes()
 
-    with pytest.raises(OldSchema, match=r"older Gossamer \(schema 17, now 18\)"):
+    with pytest.raises(OldSchema, match=r"older Gossamer \(schema 17, now 19\)"):
         open_for_reading(path)
 
     assert path.read_bytes() == before
+
+
+def test_a_migration_gives_old_urls_and_hosts_what_their_scores_are_made_of(tmp_path: Path) -> None:
+    with closing(open_for_writing(previous_database(tmp_path))) as db:
+        for table, group, column in (("urls", "host_id", "ordinal"), ("hosts", "domain_id", "number")):
+            numbers: dict[int, list[int]] = {}
+            for of, number in db.execute(f"SELECT {group}, {column} FROM {table} ORDER BY id"):
+                numbers.setdefault(of, []).append(number)
+            assert all(found == list(range(len(found))) for found in numbers.values()), table
+        assert db.execute("SELECT count(*) FROM urls WHERE (links > 0) <> (link_sum > 0)").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM urls WHERE steps <> depth").fetchone() == (0,)
+        hosts = "SELECT count(*) FROM hosts h WHERE h.domain_id = d.id"
+        assert db.execute(f"SELECT count(*) FROM domains d WHERE d.hosts <> ({hosts})").fetchone() == (0,)
 
 
 def test_a_migration_that_fails_leaves_the_old_database(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_what_the_writer_stores_is_read_back_as_pages_sites_suffixes_and_links(t
     reader = StoredGraph([LinkQueries(store.reading)])
 
     assert list(reader.links()) == [[3, 1, 2], [], [0], []]
-    assert list(reader.pages.site_of) == [0, 0, 1, 2]
-    assert list(reader.pages.suffix_of) == [0, 0, 1]
+    assert list(reader.pages.site_of) == [0, 1, 2, 3]
+    assert list(reader.pages.suffix_of) == [0, 0, 0, 1]
     assert list(reader.pages.seeds) == [0]
     store.close()

@@ -1,5 +1,6 @@
 """The orderings as slow and obvious models: everything that waits is sorted anew at every step."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -20,10 +21,14 @@ class History:
     links: list[tuple[int, int]] = field(default_factory=list)  # (from, to), of fetched pages
     depth: dict[int, int] = field(default_factory=dict)
     credit: dict[int, int] = field(default_factory=dict)
+    steps: dict[int, int] = field(default_factory=dict)  # links since the host was entered
     last_site: int | None = None
 
     def site(self, page: int) -> int:
         return self.graph.site_of[page]
+
+    def link_sum(self, page: int) -> int:
+        return sum(2**20 // len(self.graph.links_of(by)) for by, to in self.links if to == page)
 
     def suffix(self, page: int) -> int:
         return self.graph.suffix_of[self.site(page)]
@@ -49,6 +54,25 @@ def importance(past: History, page: int) -> tuple[int, ...]:
     return (past.credit[page] + 10**9 // (1 + fetched),)
 
 
+def best_first(past: History, page: int) -> tuple[int, ...]:
+    """All pages are articles, and every site is a domain of its own."""
+    assert past.graph.urls is not None
+    host = [other for other in past.entered if past.site(other) == past.site(page)]
+    own = (
+        _octaves(1, 0.15 + 0.85 * past.link_sum(page) / 2**20)
+        - _octaves(1, 1 + past.steps[page])
+        - _octaves(0.1, 1 + host.index(page))
+        - _octaves(1, 1 + len(past.graph.urls[page].split("/")) - 3)
+        + round(1024 * 0.5 * 0.1)
+    )
+    seen = sum(past.site(other) == past.site(page) for other in past.fetched)
+    return (own // 256 * 256 + _octaves(0.5, min(30, (len(host) + 1) / (seen + 1))),)
+
+
+def _octaves(weight: float, number: float) -> int:
+    return round(1024 * weight * math.log2(number))
+
+
 def backlink(past: History, page: int) -> tuple[int, ...]:
     return (sum(to == page for _, to in past.links),)
 
@@ -65,6 +89,7 @@ SCORES: dict[str, Callable[[History, int], tuple[int, ...]]] = {
     "novelty": novelty,
     "balance": balance,
     "importance": importance,
+    "best-first": best_first,
     "backlink": backlink,
     "bfs": bfs,
     "dfs": dfs,
@@ -83,13 +108,13 @@ class ByScore:
 
 
 class ByClass:
-    """Lists, one for each class. A page enters with its first link counted. When its links reach 4, 16, 64, or those
-    from other sites 1, 2, 4, it is looked at; one that is worth a better class goes to the end of that list."""
+    """Lists, one for each class. A page enters with its first link counted. When its links reach 2, 4, 8 and so on, it
+    is looked at; one that is worth a better class goes to the end of that list."""
 
     def __init__(self, classes: int, class_of: Callable[[History, int], int]) -> None:
         self._class_of = class_of
         self._lists: list[list[int]] = [[] for _ in range(classes)]
-        self._selector = Selector(SelectorRatios())
+        self._selector = Selector(SelectorRatios().for_classes(classes))
         self._entered = 0
 
     def choose(self, past: History, ready: list[int]) -> int:
@@ -111,9 +136,7 @@ class ByClass:
 
     @staticmethod
     def _is_looked_at(past: History, page: int) -> bool:
-        here = [past.site(by) != past.site(page) for by, to in past.links if to == page]
-        by_other = bool(here) and past.site(past.fetched[-1]) != past.site(page)
-        return len(here) in (4, 16, 64) or (len(here) > 1 and by_other and sum(here) in (1, 2, 4, 8, 16, 32, 64))
+        return sum(to == page for _, to in past.links) in (2, 4, 8, 16, 32, 64)
 
 
 def obvious_order(graph: LinkGraph, order: ByScore | ByClass, seeds: Sequence[int], rest: int = 0) -> list[int]:
@@ -122,6 +145,7 @@ def obvious_order(graph: LinkGraph, order: ByScore | ByClass, seeds: Sequence[in
     ready_at: dict[int, int] = {}
     for seed in seeds:
         _enter(past, seed, 0)
+        past.steps[seed] = 0
     slot = 0
     while past.waiting:
         ready = [page for page in past.waiting if ready_at.get(past.site(page), 0) <= slot]
@@ -152,5 +176,8 @@ def _fetch(past: History, page: int) -> None:
     past.last_site = past.site(page)
     past.links += [(page, link) for link in links]
     for link in links:
+        steps = past.steps[page] + 1 if past.site(link) == past.site(page) else 0
+        if link in past.waiting:
+            past.steps[link] = min(steps, past.steps.get(link, steps))
         past.credit[link] += past.credit[page] * 85 // (100 * len(links))
     past.credit[page] = 0

@@ -19,7 +19,7 @@ from gossamer.model.units import Url
 from tests.lab.simulate.graph_samples import random_graph
 from tests.lab.simulate.obvious_orders import ByClass, ByScore, History, obvious_order
 
-EXACT = ("bfs", "dfs", "novelty", "balance", "importance", "backlink")
+EXACT = ("bfs", "dfs", "novelty", "balance", "importance", "best-first", "backlink")
 SEEDS = (0, 20, 40)
 
 
@@ -83,6 +83,9 @@ class Urls:
             links=len(here),
             links_from_others=sum(past.site(by) != past.site(page) for by in here),
             credit=past.credit[page],
+            link_sum=past.link_sum(page),
+            steps=past.steps[page],
+            ordinal=[other for other in past.entered if past.site(other) == past.site(page)].index(page),
         )
         return self._ordering.front_of(self._ordering.score(facts))
 

@@ -1,8 +1,10 @@
+import gzip
 import json
 import re
 import sys
 from contextlib import closing
 from pathlib import Path
+from statistics import stdev
 from xml.etree import ElementTree
 
 import pytest
@@ -11,8 +13,10 @@ from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.cli.main import main
 from gossamer.cli.simulate import graph_of_crawl
 from gossamer.crawl.run.opener import CrawlLocation
-from gossamer.lab.simulate.graph import pagerank
-from gossamer.lab.simulate.policies import POLICIES
+from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, read_graph, without_urls
+from gossamer.lab.simulate.policies import POLICIES, CrawlFacts
+from gossamer.lab.simulate.replay import Plan, compare, crawl_order
+from gossamer.lab.simweb.config import preset
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from tests.lab.simulate.stored_crawls import domain, links, url
@@ -30,7 +34,64 @@ def test_the_table_of_a_simulated_web_is_the_same_every_time(capsys: Captured) -
     assert capsys.readouterr().out == one
     assert one.count("no politeness") == one.count("a site rests 20 slots") == 1
     for order in (*POLICIES, "all-sorted"):
-        assert len(re.findall(rf"^  {order}( +\d+\.\d){{5}}$", one, flags=re.MULTILINE)) == 2
+        assert len(re.findall(rf"^  {order} ( +\d+\.\d( ±\d+\.\d)?){{5}} *$", one, flags=re.MULTILINE)) == 2
+
+
+def test_urls_next_to_a_graph_are_read_unless_they_are_to_be_left_out(tmp_path: Path, capsys: Captured) -> None:
+    graph, urls = tmp_path / "small.graph-txt", tmp_path / "small.urls.gz"
+    graph.write_text("6\n1 2 3 4 5\n" + "\n" * 5)
+    deep = [f"http://a.test/{'d/' * level}" for level in (0, 5, 4, 3, 2, 1)]
+
+    def shares(*words: str) -> list[float]:
+        command = [
+            "simulate",
+            str(graph),
+            "--order",
+            "best-first",
+            "--rest",
+            "0",
+            "--sets",
+            "1",
+            "--seeds",
+            "1",
+            "--json",
+        ]
+        assert main([*command, *words]) == 0
+        curve = json.loads(capsys.readouterr().out)["curves"][0]
+        assert curve["errors"] == [0.0] * 5
+        return list(curve["shares"])
+
+    without = shares()
+    urls.write_bytes(gzip.compress("".join(f"{url}\n" for url in deep).encode()))
+    assert shares("--no-urls") == without
+    pages = [1, 2, 3, 4, 5]
+    assert first_pages(read_graph(graph), pages) == [5, 4, 3, 2, 1]
+    assert first_pages(without_urls(read_graph(graph)), pages) == pages
+    for text, message in (
+        ("http://a.test/\n" * 5, "has 5 lines, but the graph has 6 pages"),
+        ("a\n" * 6, "line 1: 'a'"),
+    ):
+        urls.write_bytes(gzip.compress(text.encode()))
+        assert main(["simulate", str(graph)]) == 2
+        assert message in capsys.readouterr().err
+
+
+def first_pages(graph: LinkGraph, pages: list[int]) -> list[int]:
+    """The order of these pages, after page 0."""
+    policy = POLICIES["best-first"](CrawlFacts(graph.site_of, graph.suffix_of, graph.urls))
+    return [page for page in crawl_order(graph, policy, [0]) if page in pages]
+
+
+def test_standard_errors_are_those_of_the_sets(capsys: Captured) -> None:
+    words = [*SMALL, "--order", "bfs", "--rest", "0", "--json", "--sets"]
+    main([*words, "3"])
+    (curve,) = json.loads(capsys.readouterr().out)["curves"]
+
+    graph = graph_of_web(preset("demo", hosts=12, pages=400, max_host_pages=0))
+    ranks = pagerank(graph)
+    found = [compare(graph, ranks, Plan(("bfs",), sets=(n,)), lambda _: None)[0].shares for n in (1, 2, 3)]
+    for at in range(5):
+        assert curve["errors"][at] == pytest.approx(stdev(shares[at] for shares in found) / 3**0.5, abs=0.001)
 
 
 def test_another_seed_is_another_web(capsys: Captured) -> None:
@@ -121,7 +182,7 @@ def test_random_seeds_can_be_asked_for_in_a_crawl_too(tmp_path: Path, capsys: Ca
     assert main(["simulate", directory, "--order", "bfs", "--sets", "2"]) == 2
     assert "give --seeds too" in capsys.readouterr().err
     assert main(["simulate", directory, "--order", "bfs", "--sets", "2", "--seeds", "3"]) == 0
-    assert "3 seeds, mean of 2 sets" in capsys.readouterr().out
+    assert "3 seeds, mean and standard error of 2 sets" in capsys.readouterr().out
 
 
 def test_a_directory_without_a_crawl_and_a_crawl_without_seeds_are_told(tmp_path: Path, capsys: Captured) -> None:
@@ -149,7 +210,7 @@ def test_a_graph_file_is_replayed(tmp_path: Path, capsys: Captured) -> None:
         (["g", "--web", "simweb"], "--web simweb takes no files"),
         (["g", "--pages", "5"], "--pages is about the simulated web"),
         (["--web", "other"], "argument --web: invalid choice: 'other'"),
-        ([*SMALL[1:], "--order", "best"], "--order: 'best' is none of mercator, bfs"),
+        ([*SMALL[1:], "--order", "best"], "--order: 'best' is none of mercator, best-first, bfs"),
         ([*SMALL[1:], "--rest", "-1"], "--rest: must be at least 0, not -1"),
         ([*SMALL[1:], "--sets", "0"], "--sets: must be at least 1, not 0"),
         ([*SMALL[1:], "--plot", "no/such/place.svg", "--order", "bfs"], "cannot write no/such/place.svg"),

@@ -11,7 +11,7 @@ from gossamer.cli.main import main
 from gossamer.config.plugins import ORDERINGS_GROUP, orderings
 from gossamer.errors import UsageError
 from gossamer.frontier.orderings import ORDERINGS, Ordering
-from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank
+from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, with_domains
 from gossamer.lab.simulate.policies import CrawlFacts, policy_of
 from gossamer.lab.simulate.replay import POINTS, crawl_order, seed_pages
 from gossamer.lab.simweb.config import preset
@@ -41,8 +41,8 @@ def shortest_first(graph: LinkGraph, seeds: list[int], rest: int = 0) -> list[in
     while len(fetched) < len(entered):
         ready = [p for p in entered if p not in fetched and free_at.get(graph.site_of[p], 0) <= slot]
         if ready:
-            visits = [graph.site_of[page] for page in fetched]
-            best = min(ready, key=lambda page: lengths[page] + 10 * visits.count(graph.site_of[page]))
+            visits = [graph.domain_of[graph.site_of[page]] for page in fetched]
+            best = min(ready, key=lambda p: lengths[p] + 10 * visits.count(graph.domain_of[graph.site_of[p]]))
             fetched.append(best)
             free_at[graph.site_of[best]] = slot + rest
             entered += [link for link in graph.links_of(best) if link not in entered]
@@ -55,11 +55,13 @@ def test_the_example_of_the_documents_orders_a_crawl_as_its_formula_says(
 ) -> None:
     code, entries = example()
     site.install("short_first", code, ORDERINGS_GROUP, entries)
-    graph = graph_of_web(preset("demo", hosts=12, pages=400, max_host_pages=0))
+    web = graph_of_web(preset("demo", hosts=12, pages=400, max_host_pages=0))
+    graph = with_domains(web)
     seeds = seed_pages(graph, 10, 1)
 
     for rest in (0, 5):
-        policy = policy_of(orderings()["short-first"])(CrawlFacts(graph.site_of, graph.suffix_of, graph.urls))
+        known = CrawlFacts(graph.site_of, graph.suffix_of, graph.urls, domain_of=graph.domain_of)
+        policy = policy_of(orderings()["short-first"])(known)
         assert list(crawl_order(graph, policy, seeds, rest=rest)) == shortest_first(graph, seeds, rest)
 
     assert main(["simulate", *WEB, "--order", "short-first", "--rest", "0", "--sets", "1", "--json"]) == 0
@@ -134,5 +136,5 @@ def test_an_order_that_nobody_has_is_told_with_those_that_there_are(
     assert main(["simulate", *WEB, "--order", "long-first"]) == 2
 
     err = capsys.readouterr().err
-    assert "--order: 'long-first' is none of mercator, bfs" in err
+    assert "--order: 'long-first' is none of mercator, best-first, bfs" in err
     assert "short-first" in err

@@ -33,7 +33,8 @@ def test_a_listed_url_tells_where_and_what_is_said_of_it() -> None:
 
 
 def test_its_date_is_among_the_parts_of_its_priority() -> None:
-    with_date, without = story_of(replace(FACTS, listing=LISTED)), story_of(FACTS)
+    dated = replace(QUEUED, modified=LISTED.modified_at)
+    with_date, without = story_of(replace(FACTS, url=dated, listing=LISTED)), story_of(FACTS)
     assert with_date.standing is not None and without.standing is not None
 
     assert "freshness" in with_date.standing.parts and "freshness" not in without.standing.parts
@@ -42,7 +43,7 @@ def test_its_date_is_among_the_parts_of_its_priority() -> None:
 
 def test_a_score_that_only_time_has_changed_is_not_called_another() -> None:
     learnt = QUEUED.learnt._replace(age=29 * 86_400.0)
-    yesterday = replace(QUEUED, priority=RULES.ordering.score(learnt))
+    yesterday = replace(QUEUED, priority=RULES.ordering.score(learnt), modified=LISTED.modified_at)
     standing = story_of(replace(FACTS, url=yesterday, listing=LISTED)).standing
 
     assert standing is not None and standing.queued_with is None

@@ -217,7 +217,7 @@ def test_the_priority_is_the_sum_of_the_parts_that_the_formula_names(order: str,
 def test_the_priority_of_the_default_is_what_picks_the_class() -> None:
     standing = page_status(FACTS, "mercator")
 
-    assert standing.priority == RULES.ordering.score(LEARNT)
+    assert standing.priority == RULES.ordering.score(LEARNT) / 1024
     assert (standing.by_score, standing.name, standing.front) == (False, "medium", 1)
     assert (standing.links, standing.links_from_others, standing.credit) == (3, 1, 0.25)
     assert (standing.queued_with, standing.queued_by) == (None, None)
@@ -337,7 +337,7 @@ def test_a_url_never_seen_stands_where_a_link_of_a_seed_would() -> None:
 
     assert story.standing is not None
     assert story.standing.assumed is True
-    assert story.standing.priority == ORDERINGS["mercator"]().score(UrlFacts(10, URL, 1, links=1))
+    assert story.standing.priority == ORDERINGS["mercator"]().score(UrlFacts(10, URL, 1, links=1)) / 1024
     assert (story.state, story.finding, story.place, story.politeness) == (None, None, None, None)
 
 

@@ -179,7 +179,7 @@ def test_a_priority_by_classes_is_told_with_its_class() -> None:
     first, *_ = part_of(FACTS, "priority")
     assumed, *_ = part_of(NEVER_SEEN, "priority")
 
-    assert first == f"{QUEUED.priority:.4f} by mercator: class medium (1), depth 2"
+    assert first == f"{QUEUED.priority / 1024:.4f} by mercator: class medium (1), depth 2"
     assert assumed.endswith("depth 1, assuming a link from a seed")
 
 

@@ -1,8 +1,7 @@
 -- Bulk changes of URLs. The statements that read look at a window of URLs at a time.
 
 -- name: url_in_state
-SELECT reason, host_id, id, url, depth, links, links_from_others, credit, visits, changes, modified
-FROM urls WHERE id = ? AND state = ?
+SELECT u.reason, u.host_id, /*facts*/ FROM urls u WHERE u.id = ? AND u.state = ?
 
 -- name: queue_again
 UPDATE urls SET state = 0, tries = 0, available_at = ?, front = ?, place = ?, priority = ?, reason = NULL WHERE id = ?

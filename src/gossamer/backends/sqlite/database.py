@@ -22,10 +22,16 @@ from gossamer.model.task import Via
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
+_FACTS = """u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes, u.link_sum, u.steps,
+    u.ordinal, (SELECT priority FROM hints WHERE url_id = u.id),
+    max(coalesce(u.modified, u.last_modified), coalesce(u.last_modified, u.modified))"""
+"""The facts of a URL, as `store.row_formats.facts_from` reads them."""
+
+
 @cache
 def named_queries(file: str) -> dict[str, str]:
-    """All statements of a file, by name."""
-    text = files("gossamer.backends.sqlite").joinpath(file).read_text(encoding="utf-8")
+    """All statements of a file, by name. `/*facts*/` stands for the facts of the URL `u`."""
+    text = files("gossamer.backends.sqlite").joinpath(file).read_text(encoding="utf-8").replace("/*facts*/", _FACTS)
     parts = _NAME.split(text)
     return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
 
@@ -36,7 +42,7 @@ def script(file: str) -> str:
 
 
 APPLICATION_ID = 0x676F7373  # "goss": tells our files from any other SQLite file
-VERSION = 18
+VERSION = 19
 """Of the schema (`user_version`)."""
 OLDEST = 17
 """The oldest version that is brought up to date."""

@@ -2,8 +2,7 @@
 -- looks for seeds of a domain: it reads the seeds, some at a time.
 
 -- name: url_by_identity
-SELECT u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes,
-       u.host_id, u.found_on, u.state, u.via,
+SELECT /*facts*/, u.host_id, u.found_on, u.state, u.via,
        u.front, u.available_at, u.place, u.priority, u.tries, u.hops, u.found_at, u.reason
 FROM domains d JOIN urls u ON u.domain_id = d.id
 WHERE d.domain = ? AND u.fingerprint = ?
@@ -63,6 +62,10 @@ SELECT at, reason, status, detail FROM failures WHERE url_id = ? ORDER BY rowid 
 
 -- name: host_fact
 SELECT host, next_contact, last_took, address, rest_reason FROM hosts WHERE id = ?
+
+-- name: host_facts
+SELECT coalesce(c.known, 0), coalesce(c.answered, 0), h.number
+FROM hosts h LEFT JOIN host_counts c ON c.host_id = h.id WHERE h.host = ?
 
 -- name: host_fact_by_name
 SELECT host, next_contact, last_took, address, rest_reason FROM hosts WHERE host = ?

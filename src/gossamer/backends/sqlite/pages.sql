@@ -6,12 +6,13 @@ SELECT u.id, u.url, h.host, u.state, u.depth, u.found_at, coalesce(f.url, b.page
        v.at, v.status, v.size, v.mime, v.digest, v.title, v.took, v.etag, v.last_modified, d.url, v.redirect_to,
        w.name, v.warc_offset, v.warc_length, n.url, s.distance, v.language, v.canonical, v.truncated,
        coalesce(v.unverified, 0), coalesce(v.replaced, 0),
-       u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes, u.modified,
-       m.accesses, m.links, m.links_from_others, coalesce(x.visits, 0)
+       /*facts*/, coalesce(k.known, 0), coalesce(k.answered, 0), h.number, m.accesses, m.links, m.links_from_others,
+       coalesce(x.visits, 0)
 FROM json_each(?) wanted
 CROSS JOIN urls u ON u.id = wanted.value
 CROSS JOIN hosts h ON h.id = u.host_id
 CROSS JOIN domains m ON m.id = u.domain_id
+LEFT JOIN host_counts k ON k.host_id = u.host_id
 LEFT JOIN suffixes x ON x.id = m.suffix_id
 LEFT JOIN visits v ON v.url_id = u.id
 LEFT JOIN urls d ON d.id = v.duplicate_of
@@ -40,12 +41,13 @@ SELECT u.id, u.url, h.host, u.reason, u.tries, u.depth, u.found_at,
        (SELECT f.status FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
        (SELECT f.detail FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
        coalesce(p.url, b.page),
-       u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes, u.modified,
-       m.accesses, m.links, m.links_from_others, coalesce(x.visits, 0)
+       /*facts*/, coalesce(k.known, 0), coalesce(k.answered, 0), h.number, m.accesses, m.links, m.links_from_others,
+       coalesce(x.visits, 0)
 FROM json_each(?) wanted
 CROSS JOIN urls u ON u.id = wanted.value
 CROSS JOIN hosts h ON h.id = u.host_id
 CROSS JOIN domains m ON m.id = u.domain_id
+LEFT JOIN host_counts k ON k.host_id = u.host_id
 LEFT JOIN suffixes x ON x.id = m.suffix_id
 LEFT JOIN urls p ON p.id = u.found_on
 LEFT JOIN brought b ON b.url_id = u.id

@@ -23,7 +23,10 @@ INSERT INTO suffixes (suffix) VALUES (?)
 SELECT id, visits FROM suffixes
 
 -- name: add_host
-INSERT INTO hosts (host, domain_id) VALUES (?, ?)
+INSERT INTO hosts (host, domain_id, number) SELECT ?1, id, hosts FROM domains WHERE id = ?2
+
+-- name: count_host
+UPDATE domains SET hosts = hosts + 1 WHERE id = ?
 
 -- name: last_url
 SELECT coalesce(max(id), 0) FROM urls
@@ -35,8 +38,8 @@ SELECT ?1 + ?2
 -- name: add_url
 INSERT OR IGNORE INTO urls
     (id, host_id, domain_id, fingerprint, url, state, front, available_at, place, priority, depth, tries, hops, via,
-     found_on, found_at, sitemap, modified)
-VALUES (/*rows*/)(?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)(/*rows*/)
+     found_on, found_at, sitemap, modified, steps, ordinal)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
 
 -- name: urls_since
 SELECT json_group_array(id) FROM urls WHERE id >= ?
@@ -58,13 +61,13 @@ SELECT front, min(place) FROM urls WHERE host_id = ? AND state = 0 GROUP BY fron
 DELETE FROM fronts WHERE host_id = ?
 
 -- name: settle_url
-WITH new (state, available_at, front, place, tries, reason, answered, digest, planned, one, two, id) AS
-    (VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/))
+WITH new (state, available_at, front, place, tries, reason, answered, digest, planned, one, two, last_modified, id) AS
+    (VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/))
 UPDATE OR ROLLBACK urls SET state = new.state, available_at = new.available_at, front = coalesce(new.front, urls.front),
     place = coalesce(new.place, urls.place), tries = new.tries, reason = new.reason,
     memory_one = coalesce(new.one, urls.memory_one), memory_two = coalesce(new.two, urls.memory_two),
     was = CASE WHEN new.state = 0 THEN urls.was END, planned = CASE WHEN new.state = 0 THEN urls.planned ELSE new.planned END,
-    visits = urls.visits + new.answered,
+    visits = urls.visits + new.answered, last_modified = coalesce(new.last_modified, urls.last_modified),
     changes = urls.changes + CASE WHEN new.digest IS NULL OR urls.visits = 0 THEN 0 ELSE
         coalesce((SELECT v.digest <> new.digest FROM visits v WHERE v.url_id = urls.id), 0) END
 FROM new WHERE urls.id = new.id
@@ -74,6 +77,10 @@ FROM new WHERE urls.id = new.id
 INSERT INTO host_counts (host_id, known, queued, stored, answered, excluded)
 VALUES (/*rows*/)(?, ?, ?, 0, 0, 0)(/*rows*/)
 ON CONFLICT DO UPDATE SET known = known + excluded.known, queued = queued + excluded.queued
+
+-- name: host_counts_of
+WITH new (host_id) AS (VALUES (/*rows*/)(?)(/*rows*/))
+SELECT json_group_array(json_array(c.host_id, c.known, c.answered)) FROM new CROSS JOIN host_counts c ON c.host_id = new.host_id
 
 -- URLs that are about to go to other states.
 -- name: count_moves
@@ -94,24 +101,24 @@ WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
 SELECT json_group_array(json_array(u.id, u.front)) FROM new CROSS JOIN urls u ON u.id = new.id
 
 -- name: due_missing
-SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
-FROM urls WHERE state = 4 AND available_at <= ? ORDER BY available_at LIMIT ?
+SELECT /*facts*/, u.host_id, u.state, u.available_at
+FROM urls u WHERE state = 4 AND available_at <= ? ORDER BY available_at LIMIT ?
 
 -- name: forget_memories
 UPDATE urls SET memory_one = NULL, memory_two = NULL WHERE memory_one IS NOT NULL OR memory_two IS NOT NULL
 
 -- name: due_again
-SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
-FROM urls WHERE state IN (1, 2, 3, 5) AND available_at <= ? ORDER BY available_at LIMIT ?
+SELECT /*facts*/, u.host_id, u.state, u.available_at
+FROM urls u WHERE state IN (1, 2, 3, 5) AND available_at <= ? ORDER BY available_at LIMIT ?
 
 -- name: due_after
-SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
-FROM urls WHERE state IN (1, 2, 3, 5) AND (available_at, state, id) > (?, ?, ?) AND available_at <= ?
+SELECT /*facts*/, u.host_id, u.state, u.available_at
+FROM urls u WHERE state IN (1, 2, 3, 5) AND (available_at, state, id) > (?, ?, ?) AND available_at <= ?
 ORDER BY available_at, state, id LIMIT ?
 
 -- name: due_early
-SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at, planned
-FROM urls WHERE state IN (1, 2, 3, 5) AND available_at > ? ORDER BY available_at LIMIT ?
+SELECT /*facts*/, u.host_id, u.state, u.available_at, planned
+FROM urls u WHERE state IN (1, 2, 3, 5) AND available_at > ? ORDER BY available_at LIMIT ?
 
 -- What decides whether a URL is put off.
 -- name: due_there
@@ -190,16 +197,21 @@ SELECT pages FROM uncounted ORDER BY id
 -- name: all_counted
 DELETE FROM uncounted
 
--- name: credits_of
+-- Pages whose links are counted, or on which URLs were found.
+-- name: sources_of
 WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
-SELECT json_group_array(json_array(u.id, u.fingerprint, u.credit))
+SELECT json_group_array(json_array(u.id, u.fingerprint, u.host_id, u.domain_id, u.steps, u.credit))
 FROM new CROSS JOIN urls u ON u.id = new.id
 
+-- The steps are the least that links from one host give, as far as that is the target's own: a link from any other enters
+-- the host. They stay when the page has been visited, so that what is found on it does not depend on later links.
 -- name: count_links
-WITH new (domain_id, fingerprint, links, links_from_others, credit) AS
-    (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
+WITH new (domain_id, fingerprint, links, links_from_others, credit, link_sum, host_id, steps) AS
+    (VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/))
 UPDATE OR ROLLBACK urls SET links = urls.links + new.links, links_from_others = urls.links_from_others + new.links_from_others,
-    credit = urls.credit + new.credit
+    credit = urls.credit + new.credit, link_sum = urls.link_sum + new.link_sum,
+    steps = CASE WHEN new.links = 0 OR urls.visits > 0 THEN urls.steps
+        WHEN urls.host_id = new.host_id THEN min(urls.steps, new.steps) ELSE 0 END
 FROM new WHERE urls.domain_id = new.domain_id AND urls.fingerprint = new.fingerprint
 
 -- name: count_domain_links
@@ -209,27 +221,18 @@ FROM new WHERE domains.id = new.id
 
 -- name: waiting_of
 WITH new (domain_id, fingerprint) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
-SELECT json_group_array(json_array(u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes,
-    u.modified, u.host_id, u.front, CAST(u.place AS INTEGER), CAST(u.priority AS INTEGER)))
+SELECT json_group_array(json_array(/*facts*/, u.host_id, u.front, CAST(u.place AS INTEGER), CAST(u.priority AS INTEGER)))
 FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
 WHERE u.state = 0 AND u.front >= ? AND u.place <= ?
 
--- Those whose links have reached 4, 16, 64 and so on; or those from other domains 1, 2, 4 and so on: a power of two lies
--- between the counts before and after if more bits differ between them than the one before has. A first link was
--- foreseen when the URL entered.
+-- Those whose links have reached a power of two: one lies between the counts before and after if more bits differ between
+-- them than the one before has. A first link was foreseen when the URL entered.
 -- name: grown_of
-WITH new (domain_id, fingerprint, links, others) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
-SELECT json_group_array(json_array(u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes,
-    u.modified, u.host_id, u.front))
+WITH new (domain_id, fingerprint, links) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+SELECT json_group_array(json_array(/*facts*/, u.host_id, u.front))
 FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
 WHERE u.state = 0 AND u.links > 1 AND u.front > 0 AND u.place <= ?
-    AND (u.links >= 4 AND u.links - new.links < 4
-        OR u.links >= 16 AND u.links - new.links < 16
-        OR u.links >= 64 AND u.links - new.links < 64
-        OR u.links >= 256 AND u.links - new.links < 256
-        OR u.links >= 1024 AND u.links - new.links < 1024
-        OR (u.links_from_others | (u.links_from_others - new.others))
-            - (u.links_from_others & (u.links_from_others - new.others)) > u.links_from_others - new.others)
+    AND (u.links | (u.links - new.links)) - (u.links & (u.links - new.links)) > u.links - new.links
 
 -- name: place_of
 SELECT place FROM urls WHERE id = ?
@@ -244,9 +247,8 @@ UPDATE OR ROLLBACK urls SET front = new.front, place = new.place, available_at =
 FROM new WHERE urls.id = new.id
 
 -- name: queued_after
-SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, front, place, priority,
-    available_at
-FROM urls NOT INDEXED WHERE id > ? AND state = 0 ORDER BY id LIMIT ?
+SELECT /*facts*/, u.front, u.place, u.priority, u.available_at
+FROM urls u NOT INDEXED WHERE id > ? AND state = 0 ORDER BY id LIMIT ?
 
 -- name: hosts_of
 WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
@@ -376,9 +378,9 @@ WHERE front = ? AND (place, host_id) > (?, ?)
 ORDER BY place, host_id LIMIT ?
 
 -- name: host_record
-SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, d.suffix_id, h.next_contact, h.last_took,
-    h.address, h.resolved, h.trouble, b.state, db.state, h.changing, m.state
-FROM hosts h JOIN domains d ON d.id = h.domain_id
+SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, coalesce(c.known, 0), coalesce(c.answered, 0),
+    h.number, d.suffix_id, h.next_contact, h.last_took, h.address, h.resolved, h.trouble, b.state, db.state, h.changing, m.state
+FROM hosts h JOIN domains d ON d.id = h.domain_id LEFT JOIN host_counts c ON c.host_id = h.id
 LEFT JOIN budgets b ON b.host_id = h.id LEFT JOIN domain_budgets db ON db.domain_id = h.domain_id
 LEFT JOIN soft_missing m ON m.host_id = h.id
 WHERE h.id = ?
@@ -402,11 +404,14 @@ ORDER BY place, id LIMIT ?
 WITH RECURSIVE chain (id, steps) AS (
     SELECT found_on, 1 FROM urls WHERE id = ?1 AND via = 2
     UNION ALL
-    SELECT u.found_on, steps + 1 FROM chain JOIN urls u ON u.id = chain.id WHERE u.via = 2 AND steps < ?2)
-SELECT u.fingerprint FROM chain JOIN urls u ON u.id = chain.id ORDER BY steps
+    SELECT u.found_on, chain.steps + 1 FROM chain JOIN urls u ON u.id = chain.id WHERE u.via = 2 AND chain.steps < ?2)
+SELECT u.fingerprint FROM chain JOIN urls u ON u.id = chain.id ORDER BY chain.steps
 
 -- name: resting_addresses
 SELECT address, next_contact FROM hosts WHERE next_contact > 0 AND next_contact > ? AND address IS NOT NULL
+
+-- name: resting_hosts_with_reasons
+SELECT host, next_contact, rest_reason FROM hosts WHERE next_contact > 0 AND next_contact > ?
 
 -- name: fingerprints_after
 SELECT id, fingerprint FROM urls WHERE id > ? ORDER BY id LIMIT ?

@@ -28,7 +28,11 @@ CREATE TABLE urls (
     planned       REAL,                  -- seconds from the last visit to the next one, as planned
     memory_one    REAL,                  -- two numbers of the recrawl policy
     memory_two    REAL,
-    was           INTEGER                -- the state before it was queued for its next visit
+    was           INTEGER,               -- the state before it was queued for its next visit
+    link_sum      INTEGER NOT NULL DEFAULT 0,         -- of 1 / (links of the page) over the pages that link to it, in 2^-20
+    steps         INTEGER NOT NULL DEFAULT 0,         -- links followed since its host was entered
+    ordinal       INTEGER NOT NULL DEFAULT 0,         -- URLs of its host that were known before it
+    last_modified REAL                   -- what its own server said at the last visit
 );
 -- By domain, not by host: in minimised form www.example.org and example.org may be one.
 CREATE UNIQUE INDEX urls_identity ON urls (domain_id, fingerprint);
@@ -105,7 +109,8 @@ CREATE TABLE hosts (
     rest_reason   TEXT,                  -- which term decided how long it rests (frontier.politeness.GapReason)
     resolved      TEXT,                  -- its last addresses, for a restart (fetch.dns.stored)
     trouble       TEXT,                  -- how long it has been failing (frontier.breaker)
-    changing      TEXT                   -- how its pages change (crawl.recrawling)
+    changing      TEXT,                  -- how its pages change (crawl.recrawling)
+    number        INTEGER NOT NULL DEFAULT 0          -- hosts of its domain that were known before it
 );
 CREATE INDEX hosts_resting ON hosts (next_contact) WHERE next_contact > 0;
 
@@ -127,7 +132,8 @@ CREATE TABLE domains (
     accesses      INTEGER NOT NULL DEFAULT 0,
     links         INTEGER NOT NULL DEFAULT 0,         -- to any of its URLs
     links_from_others INTEGER NOT NULL DEFAULT 0,     -- of these, from other domains
-    suffix_id     INTEGER NOT NULL DEFAULT 0
+    suffix_id     INTEGER NOT NULL DEFAULT 0,
+    hosts         INTEGER NOT NULL DEFAULT 0          -- that have a row
 );
 
 -- The public suffixes of the domains.

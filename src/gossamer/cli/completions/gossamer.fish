@@ -51,7 +51,7 @@ function _shtab_gossamer_using
 end
 
 set -g _shtab_gossamer_commands crawl serve demo simweb status hosts pages explain export index verify simulate dead completion
-set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
+set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
 
 complete -c gossamer -e
 complete -c gossamer -f
@@ -60,6 +60,7 @@ complete -c gossamer -n _shtab_gossamer_using -s h -l help -d 'show this help me
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a crawl -d 'crawl from seeds; resumes the crawl in the directory'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file (default: gossamer.toml if present)'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l more -x -d 'stop after N documents more than are stored'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l add-seeds -d 'add the URLs to the crawl in the directory'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l dir -xka "(__fish_complete_directories)" -d 'directory of the crawl (default: crawl); a crawl that it holds is resumed'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l store -x -d 'store of the crawl: sqlite:DIR is the same as --dir DIR'
@@ -67,8 +68,9 @@ complete -c gossamer -n '_shtab_gossamer_using crawl' -l blobs -x -d 'archive of
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l seeds -xka "(__fish_complete_path (commandline -ct))" -d 'read seeds from FILE, one per line; - is standard input'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l scope -x -d 'host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l max-pages -x -d 'stop after N stored documents'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l min-pages -x -d 'exit with status 3 if fewer than N documents are stored at the end'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l max-depth -x -d 'follow at most N links from a seed (default: 20)'
-complete -c gossamer -n '_shtab_gossamer_using crawl' -l order -x -d 'mercator (default), bfs, dfs, novelty, balance, importance or a plugin'"'"'s'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l order -x -d 'mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin'"'"'s'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l delay -x -d 'wait at least this long between requests to a host (default: 1)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l delay-factor -x -d 'wait at least X times as long as the last response took (default: 10)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l concurrency -x -d 'visit at most N hosts at a time (default: 80)'
@@ -94,7 +96,7 @@ complete -c gossamer -n '_shtab_gossamer_using serve' -l blobs -x -d 'archive of
 complete -c gossamer -n '_shtab_gossamer_using serve' -l scope -x -d 'host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l max-pages -x -d 'stop after N stored documents'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l max-depth -x -d 'follow at most N links from a seed (default: 20)'
-complete -c gossamer -n '_shtab_gossamer_using serve' -l order -x -d 'mercator (default), bfs, dfs, novelty, balance, importance or a plugin'"'"'s'
+complete -c gossamer -n '_shtab_gossamer_using serve' -l order -x -d 'mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin'"'"'s'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l delay -x -d 'wait at least this long between requests to a host (default: 1)'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l delay-factor -x -d 'wait at least X times as long as the last response took (default: 10)'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l concurrency -x -d 'visit at most N hosts at a time (default: 80)'
@@ -170,7 +172,7 @@ complete -c gossamer -n '_shtab_gossamer_using explain' -l store -x -d 'store of
 complete -c gossamer -n '_shtab_gossamer_using explain' -l blobs -x -d 'archive of the crawl: file:DIR (default: warc in the crawl'"'"'s directory)'
 complete -c gossamer -n '_shtab_gossamer_using explain' -l scope -x -d 'host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using explain' -l max-depth -x -d 'follow at most N links from a seed (default: 20)'
-complete -c gossamer -n '_shtab_gossamer_using explain' -l order -x -d 'mercator (default), bfs, dfs, novelty, balance, importance or a plugin'"'"'s'
+complete -c gossamer -n '_shtab_gossamer_using explain' -l order -x -d 'mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin'"'"'s'
 complete -c gossamer -n '_shtab_gossamer_using explain' -l delay -x -d 'wait at least this long between requests to a host (default: 1)'
 complete -c gossamer -n '_shtab_gossamer_using explain' -l delay-factor -x -d 'wait at least X times as long as the last response took (default: 10)'
 complete -c gossamer -n '_shtab_gossamer_using explain' -l user-agent -x -d 'user agent; say here how to reach you'
@@ -216,6 +218,7 @@ complete -c gossamer -n '_shtab_gossamer_using verify' -l quiet -d 'print no pro
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a simulate -d 'compare orderings or recrawl policies without fetching'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l sites -xka "(__fish_complete_path (commandline -ct))" -d 'file with the first page of each site (default: GRAPH'"'"'s .site-starts.txt)'
+complete -c gossamer -n '_shtab_gossamer_using simulate' -l no-urls -d 'leave the pages'"'"' URLs out of what is known'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l crawl -xka "(__fish_complete_directories)" -d 'replay the links that the crawl in DIR has stored'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l store -x -d 'the crawl'"'"'s store: sqlite:DIR is the same as --crawl DIR'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l web -xka "simweb" -d 'simweb: replay the simulated web'
@@ -225,7 +228,7 @@ complete -c gossamer -n '_shtab_gossamer_using simulate' -l seed -x -d 'seed of 
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l order -x -d 'only this ordering (repeatable)'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l rest -x -d 'fetch slots between visits to a site (repeatable; default: 0 and 20)'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l seeds -x -d 'number of random seeds (default: 10; for a crawl, its own seeds)'
-complete -c gossamer -n '_shtab_gossamer_using simulate' -l sets -x -d 'average over N sets of random seeds (default: 3)'
+complete -c gossamer -n '_shtab_gossamer_using simulate' -l sets -x -d 'average over N sets of random seeds (default: 5)'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l plot -xka "(__fish_complete_path (commandline -ct))" -d 'draw the curves as SVG; FILE ends in .svg'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l json -d 'print a JSON object'
 complete -c gossamer -n '_shtab_gossamer_using simulate' -l recrawl -d 'compare recrawl policies instead of orderings'

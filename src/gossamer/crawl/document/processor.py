@@ -20,7 +20,6 @@ from gossamer.extract.crawl_page import (
     is_large,
 )
 from gossamer.extract.large_pages import LargePages
-from gossamer.extract.mime import RESOURCE_HEADER
 from gossamer.extract.page_meta import OUR_NAME
 from gossamer.fetch.http.body import Payload, payload, payload_in_slices
 from gossamer.filter.canonical import Canonical
@@ -33,7 +32,7 @@ from gossamer.model.task import Candidate
 from gossamer.model.units import Url
 from gossamer.recrawl.planner import NEVER, RecrawlPlanner
 
-TOO_LONG_TO_READ = "parse_limit"
+TOO_LARGE_TO_READ = "parse_limit"
 # Looking up a member costs as much as a call, and these are used for every page.
 _STORED, _DUPLICATE, _EXCLUDED = UrlState.STORED, UrlState.DUPLICATE, UrlState.EXCLUDED
 
@@ -140,13 +139,13 @@ class DocumentProcessor:
         return page
 
     async def extract_in_process(self, decoded: DecodedDocument) -> tuple[DecodedDocument, PageContent | None]:
-        """The same in another process, for documents that could block the event loop. One that takes too long gets the
-        remark `parse_limit`."""
+        """The same in another process, for documents that could block the event loop. One that takes too long or too
+        much memory, so that at most its beginning was parsed, gets the remark `parse_limit`."""
         if not self._is_page(decoded) or not self._is_wanted(decoded):
             return decoded, None
         response = decoded.document.response
         headers = response.headers
-        page = await self._large_pages.extract(
+        page, whole = await self._large_pages.extract(
             decoded.payload.body,
             headers.get("content-type"),
             response.url,
@@ -155,10 +154,10 @@ class DocumentProcessor:
             agent=self._agent,
             sign=self.near is not None,
         )
-        if page is None:
+        if not whole:
             document = decoded.document
-            decoded = decoded._replace(document=document._replace(remark=document.remark or TOO_LONG_TO_READ))
-        elif "refresh" in headers:
+            decoded = decoded._replace(document=document._replace(remark=document.remark or TOO_LARGE_TO_READ))
+        if page is not None and "refresh" in headers:
             add_refresh_header(page, headers["refresh"], response.url)
         return decoded, page
 
@@ -177,7 +176,7 @@ class DocumentProcessor:
         kinds = self._hosts.for_host(decoded.document.visit.host).kinds
         if kinds.everything or decoded.document.visit.task.sitemap:
             return True
-        return kinds.wants_document(decoded.document.response.headers, decoded.payload.body[:RESOURCE_HEADER])
+        return kinds.wants_document(decoded.document.response.headers, decoded.payload.body)
 
     def is_unchanged(self, decoded: DecodedDocument) -> bool:
         """Whether the document is the same as at the previous visit; then it need not be parsed."""
@@ -224,7 +223,7 @@ class DocumentProcessor:
         visit = document.visit
         task = visit.task
         url_id, before = task.url_id, task.previous
-        if not self._is_wanted(decoded):
+        if page is None and not self._is_wanted(decoded):  # a page was parsed because it is wanted
             settlement = self._settlement_of(decoded, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
             return ProcessedDocument(settlement, [], None, Counter({UNWANTED_TYPE: 1}), before)
         near: Near | None = None

@@ -42,7 +42,7 @@ from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import archive_folder
-from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp
+from gossamer.crawl.run.recovery import AFTER_CRASH, RecoveredContacts, WarmUp
 from gossamer.crawl.run.store import (
     KnownCrawl,
     OpenArchive,
@@ -83,7 +83,7 @@ from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.orderings.ordering import Ordering
-from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.frontier.politeness import GapReason, PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.model.batch import LearntParameter
@@ -144,7 +144,13 @@ def audit_for(config: Config, on_violation: Callable[[Violation], None]) -> Poli
         max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
         max_retry_after=Seconds(config.politeness.max_retry_after),
         on_violation=on_violation,
+        domain_of=_domain_of(config),
     )
+
+
+def _domain_of(config: Config) -> Callable[[HostKey], str] | None:
+    """What hosts share a gap by, apart from their address; None: nothing."""
+    return registrable_domain if config.politeness.per == "domain" else None
 
 
 def assemble(
@@ -220,10 +226,11 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     observers, counters = Observers(clock), Counters(loader.counters())
     store = WriterThread(stored.writer, clock, observers)
     resting = _resting_addresses(loader, known.recovered, policies.politeness, clock.now())
-    state = CrawlState(_frontier_for(config, policies, loader, resting), store, counters, clock)
+    resting_hosts = _resting_hosts(config, loader, policies.politeness, clock.now())
+    state = CrawlState(_frontier_for(config, policies, loader, resting, resting_hosts), store, counters, clock)
     # The key is that of all workers; their random numbers differ.
     chance = random.Random(known.fingerprint_key + (opening.part.number if opening.part else 0))
-    network = _network_for(opening, policies, state, resting, chance, observers, fetcher)
+    network = _network_for(opening, policies, state, (resting, resting_hosts), chance, observers, fetcher)
     host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
     settler, events = Settler(state, planner, observers), OutcomeEvents()
     requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), known.tokens, known.pace)
@@ -387,6 +394,9 @@ def _documents_for(
     return _Documents(queue, sitemaps, duplicates, large_pages)
 
 
+_GAPS = frozenset({*(reason.value for reason in GapReason), AFTER_CRASH})
+
+
 # --- frontier and network ------------------------------------------------------------------------
 
 
@@ -403,17 +413,36 @@ def _resting_addresses(
     return [(address, min(until, longest)) for address, until in resting]
 
 
+def _resting_hosts(
+    config: Config, loader: TableLoader, politeness: PolitenessPolicy, now: Instant
+) -> list[tuple[HostKey, Instant]]:
+    """Hosts that were contacted before this start, and until when their domains rest; none if domains have no gap.
+
+    A host may rest for longer because it fails. That does not hold for its domain.
+    """
+    if _domain_of(config) is None:
+        return []
+    longest = Instant(now + max(politeness.min_delay, politeness.max_adaptive_delay))
+    return [
+        (host, until if reason in _GAPS else min(until, longest)) for host, until, reason in loader.resting_hosts(now)
+    ]
+
+
 def _frontier_for(
-    config: Config, policies: _Policies, loader: TableLoader, resting: list[tuple[str, Instant]]
+    config: Config,
+    policies: _Policies,
+    loader: TableLoader,
+    resting: list[tuple[str, Instant]],
+    resting_hosts: list[tuple[HostKey, Instant]],
 ) -> Frontier:
     ordering = policies.ordering
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
-    if ordering.fronts == 1:
-        ratios = SelectorRatios((1,), (1,))
     limits = FrontierLimits(config.frontier.max_hosts)
-    frontier = Frontier(policies.politeness, ratios, limits, ordering, loader.suffix_visits())
+    frontier = Frontier(policies.politeness, ratios, limits, ordering, loader.suffix_visits(), _domain_of(config))
     for address, until in resting:
         frontier.rest_address(address, until)
+    for host, until in resting_hosts:
+        frontier.rest_domain(host, until)
     return frontier
 
 
@@ -431,7 +460,7 @@ def _network_for(
     opening: Opening,
     policies: _Policies,
     state: CrawlState,
-    resting: list[tuple[str, Instant]],
+    resting: tuple[list[tuple[str, Instant]], list[tuple[HostKey, Instant]]],
     chance: random.Random,
     observers: Observers,
     fetcher: SchemeFetcher | None,
@@ -449,8 +478,10 @@ def _network_for(
         on_outage=observers.dns_failing,
     )
     audit = audit_for(config, observers.politeness_violated)
-    for address, until in resting:
+    for address, until in resting[0]:
         audit.restore(None, address, until)
+    for host, until in resting[1]:
+        audit.restore(host, None, until)
     requester = Requester(
         state,
         resolver=resolver,

@@ -86,6 +86,7 @@ class Crawl:
         await self.fetcher.close()
         await self.resolver.close()
         await self.large_pages.close()
+        self.reads.close()  # a crawl that never ran may have a query under way
         self.reports.close()
         self.loader.close()
         self.store.close()  # the last connection, so that it can tidy up the store

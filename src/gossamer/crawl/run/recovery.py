@@ -5,7 +5,7 @@ Politeness clocks are restored from the contact journal, and the in-memory filte
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates
@@ -16,6 +16,9 @@ from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.seen.url_seen import SeenTest
 from gossamer.store.ports import TaskSource
 from gossamer.store.threads import StoreQueries
+
+AFTER_CRASH: Final = "a contact before a crash"
+"""The reason for which a host rests that was contacted after the last commit."""
 
 
 class RecoveredContacts(NamedTuple):
@@ -40,7 +43,7 @@ def recover_contacts(
     for host_id, last in last_contacts.items():
         next_contact, delay = known(host_id)
         until = max(_until(last, policy, now, delay), next_contact)
-        clocks.append(HostClock(host_id, until, last.took, last.address, "a contact before a crash"))
+        clocks.append(HostClock(host_id, until, last.took, last.address, AFTER_CRASH))
         addresses[last.address] = max(addresses.get(last.address, Instant(0.0)), until)
     return RecoveredContacts(clocks, addresses)
 

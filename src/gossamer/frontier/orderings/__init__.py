@@ -6,11 +6,12 @@ link graphs with the same classes.
 
 from collections.abc import Callable, Mapping
 
+from gossamer.frontier.orderings.best_first import BestFirst
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.ordering import Balance, DepthFirst, Importance, Novelty, Ordering
 
 ORDERINGS: Mapping[str, Callable[[], Ordering]] = {
-    maker.name: maker for maker in (Mercator, Ordering, DepthFirst, Novelty, Balance, Importance)
+    maker.name: maker for maker in (Mercator, BestFirst, Ordering, DepthFirst, Novelty, Balance, Importance)
 }
 
 __all__ = ["ORDERINGS", "Ordering"]

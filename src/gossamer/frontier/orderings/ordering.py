@@ -1,13 +1,14 @@
 """What an ordering is: the formula that decides which of the waiting URLs is fetched next.
 
-An ordering holds no queue and no counts. It returns numbers: the score of a URL, and a term that all URLs of a domain,
-or of a public suffix, share. The frontier adds them up and keeps the waiting URLs in order while they change.
+An ordering holds no queue and no counts. It returns numbers: the score of a URL, and terms that all URLs of a host,
+of a domain or of a public suffix share. The frontier adds them up and keeps the waiting URLs in order while these
+change.
 
 Also here: the orderings by score, `dfs`, `novelty`, `balance` and `importance`.
 """
 
 from gossamer.frontier.orderings.class_rules import NO_RULES, PriorityClass, PriorityRules
-from gossamer.model.facts import CREDIT_UNIT, RANK_STEP, DomainFacts, QueuePosition, UrlFacts
+from gossamer.model.facts import CREDIT_UNIT, RANK_STEP, DomainFacts, HostFacts, QueuePosition, UrlFacts
 
 BY_SCORE_FRONTS = 2
 """Front queues of an ordering by score: 0 by score, 1 for URLs that are not due yet, by date."""
@@ -19,9 +20,9 @@ _RANKS = {PriorityClass.HIGH: 2 * RANK_STEP, PriorityClass.MEDIUM: RANK_STEP, Pr
 class Ordering:
     """First in, first out; every score is 2. Subclasses override what they do differently.
 
-    There are two kinds. With `by_score` the URL with the highest total is fetched next: `score` + `domain_term` +
-    `suffix_term`, all integers so that sums are exact; among equals the oldest entry. Otherwise the score only selects
-    one of `fronts` classes, which the biased selector serves, first in first out in each.
+    There are two kinds. With `by_score` the URL with the highest total is fetched next: `score` + `host_term` +
+    `domain_term` + `suffix_term`, all integers so that sums are exact; among equals the oldest entry. Otherwise the
+    score only selects one of `fronts` classes, which the biased selector serves, first in first out in each.
     """
 
     name = "bfs"
@@ -29,15 +30,20 @@ class Ordering:
     fronts = 1  # classes; 0 is the highest
     unit = 1.0  # scores are divided by this for display
     moved_by_links = False  # links found later change the place of a waiting URL
+    defers_links = False  # by score: links are counted up to 20 seconds later, as by class
     stays = False  # stay with the last host while it has URLs and may be contacted
     rules: PriorityRules = NO_RULES  # of the operator; they override the score
 
     def score(self, url: UrlFacts) -> float:
-        """The URL's own part. By classes: 0..1."""
+        """The URL's own part."""
         return 2.0
 
     def front_of(self, score: float) -> int:
         """The class of a score. Not called if `by_score`."""
+        return 0
+
+    def host_term(self, host: HostFacts) -> int:
+        """The term shared by all URLs of a host."""
         return 0
 
     def domain_term(self, domain: DomainFacts) -> int:
@@ -53,6 +59,8 @@ class Ordering:
         if not self.by_score:
             return {"score": self.score(url)}
         terms = {"url": self.score(url), "domain": self.domain_term(domain), "suffix": self.suffix_term(suffix_visits)}
+        if self.has_host_term:
+            terms["host"] = self.host_term(url.host)
         return {name: term / self.unit for name, term in terms.items()}
 
     # --- what follows from the above ---------------------------------------------------------------
@@ -61,8 +69,13 @@ class Ordering:
         """The whole score in the unit of the formula, for display: that of every command and of `explain`."""
         score = self.score(url)
         if self.by_score:
-            score += self.domain_term(domain) + self.suffix_term(suffix_visits)
+            score += self.host_term(url.host) + self.domain_term(domain) + self.suffix_term(suffix_visits)
         return score / self.unit
+
+    @property
+    def has_host_term(self) -> bool:
+        """Whether URLs of a host share a term."""
+        return type(self).host_term is not Ordering.host_term
 
     @property
     def front_queues(self) -> int:

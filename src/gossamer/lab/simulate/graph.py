@@ -6,19 +6,22 @@ measure of orderings. Hot: benchmarks/bench_orderings.py.
 """
 
 import gzip
+import re
 import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from gossamer.errors import UsageError
+from gossamer.filter.domains import registrable_domain
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.graph import Place
 from gossamer.lab.simweb.hosts import Kind, url_of
 from gossamer.lab.simweb.web import SimWeb
+from gossamer.model.units import HostKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +38,10 @@ class LinkGraph:
     targets: Sequence[int]
     site_of: Sequence[int]  # by page
     suffix_of: Sequence[int]  # by site: the second-level suffix its name ends in
-    urls: Sequence[str] | None = None  # by page; a graph file has none
+    urls: Sequence[str] | None = None  # by page, if known
     seeds: Sequence[int] = ()  # the pages that a crawl started from, if known
     self_links: int = 0  # links of pages to themselves that were left out
+    domain_of: Sequence[int] = ()  # by site: the number of its registrable domain; empty: each is its own
 
     @property
     def pages(self) -> int:
@@ -86,7 +90,27 @@ def make_graph(
     return LinkGraph(name, starts, targets, array("q", site_of), suffixes, urls, seeds, self_links)
 
 
+def with_domains(graph: LinkGraph) -> LinkGraph:
+    """The same graph with the registrable domains of its sites, which are hosts. Without URLs, every site stays its own
+    domain."""
+    if graph.urls is None:
+        return graph
+    hosts: dict[int, HostKey] = {}
+    for site, url in zip(graph.site_of, graph.urls, strict=True):
+        if site not in hosts:
+            hosts[site] = HostKey(url.split("/", 3)[2].partition(":")[0])
+    numbers: dict[str, int] = {}
+    domains = [registrable_domain(hosts[site]) if site in hosts else f"#{site}" for site in range(graph.sites)]
+    return replace(graph, domain_of=[numbers.setdefault(domain, len(numbers)) for domain in domains])
+
+
+def without_urls(graph: LinkGraph) -> LinkGraph:
+    """The same graph, as if its URLs were not known."""
+    return replace(graph, urls=None, domain_of=())
+
+
 _GZIP = b"\x1f\x8b"
+_URL = re.compile(r"[a-z]+://[^/]+/")
 _ENDINGS = (".gz", ".graph-txt")
 
 
@@ -94,14 +118,15 @@ def read_graph(path: Path, sites: Path | None = None) -> LinkGraph:
     """The graph of a file; its sites are given by the first page of each, one number per line.
 
     Without `sites` the file `NAME.site-starts.txt` next to the graph is used; if there is none, all pages are of one
-    site. Raises UsageError with the file and the line that is invalid.
+    site. The URLs of its pages, one per line, are read from `NAME.urls.gz` or `NAME.urls` next to the graph, if there
+    is such a file. Raises UsageError with the file and the line that is invalid.
     """
     try:
         with _open(path) as lines:
             pages = _number_of_pages(path, lines.readline())
             starts = _site_starts(sites or _default_sites(path), pages)
             site_of = array("q", (bisect_right(starts, page) - 1 for page in range(pages)))
-            return make_graph(_stem(path), _links(path, lines, pages), site_of)
+            return make_graph(_stem(path), _links(path, lines, pages), site_of, urls=_urls(path, pages))
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"cannot read the graph {path}: {getattr(error, 'strerror', None) or error}") from error
 
@@ -146,6 +171,26 @@ def _site_starts(path: Path | None, pages: int) -> list[int]:
     if not starts or starts[0] != 0 or starts != sorted(set(starts)) or starts[-1] >= pages:
         raise UsageError(f"{path}: first pages of sites must increase from 0 and stay below {pages}")
     return starts
+
+
+def _urls(graph: Path, pages: int) -> list[str] | None:
+    """The URLs next to a graph, if there are any."""
+    for path in (graph.with_name(f"{_stem(graph)}.urls.gz"), graph.with_name(f"{_stem(graph)}.urls")):
+        if path.is_file():
+            break
+    else:
+        return None
+    try:
+        with _open(path) as lines:
+            urls = [line.strip().decode() for line in lines]
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the URLs {path}: {getattr(error, 'strerror', None) or error}") from error
+    if len(urls) != pages:
+        raise UsageError(f"{path}: has {len(urls)} lines, but the graph has {pages} pages")
+    for number, url in enumerate(urls, 1):
+        if not _URL.match(url):
+            raise UsageError(f"{path}: line {number}: {url[:80]!r} is not an absolute URL")
+    return urls
 
 
 def _stem(path: Path) -> str:

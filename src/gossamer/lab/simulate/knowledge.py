@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
-from gossamer.model.facts import BIRTH_CREDIT, DomainFacts, UrlFacts, credit_per_link
+from gossamer.model.facts import (
+    BIRTH_CREDIT,
+    DomainFacts,
+    HostFacts,
+    UrlFacts,
+    credit_per_link,
+    share_per_link,
+    steps_from,
+)
 from gossamer.model.units import Url
 
 
@@ -45,23 +53,23 @@ class CrawlFacts:
     urls: Sequence[str] | None = None  # by page, if known
     ranks: Sequence[float] = ()  # true PageRank by page, for the omniscient ordering only
     chance: Random = field(default_factory=lambda: Random(0))
+    domain_of: Sequence[int] = ()  # by site: the number of its registrable domain; empty: each is its own
 
 
 PolicyMaker = Callable[[CrawlFacts], Policy]
 
 
 _NAMELESS = Url("")
-_LOOKED_AT = frozenset({4, 16, 64, 256, 1024})
 
 
 class Knowledge:
-    """Counts links, visits and credit as the crawl's store does. Sites represent registrable domains.
+    """Counts links, visits and credit as the crawl's store does. Sites represent hosts.
 
     `on_found` for new pages first, then `on_fetched` with all links of the page they were found on.
     """
 
     def __init__(self, setting: CrawlFacts) -> None:
-        pages = len(setting.site_of)
+        pages, sites = len(setting.site_of), len(setting.suffix_of)
         self._site_of = setting.site_of
         self._suffix_of = setting.suffix_of
         self._urls = setting.urls
@@ -70,45 +78,69 @@ class Knowledge:
         self._depth = [0] * pages
         self._links = [0] * pages
         self._links_from_others = [0] * pages
+        self._link_sum = [0] * pages
+        self._steps = [0] * pages
+        self._ordinal = [0] * pages
         self.credit = [BIRTH_CREDIT] * pages
-        self.domains = [DomainFacts() for _ in setting.suffix_of]
+        self._known = [0] * sites
+        self._fetched = [0] * sites
+        self._number = [0] * sites
+        self.domain_of = setting.domain_of or range(sites)
+        self.domains = [DomainFacts() for _ in range(max(self.domain_of, default=-1) + 1)]
+        self._hosts = [0] * len(self.domains)
         self.suffix_visits = [0] * (max(setting.suffix_of, default=-1) + 1)
 
     def on_found(self, page: int, source: int | None) -> None:
         self._met += 1
         self._entry[page] = self._met
-        self._depth[page] = 0 if source is None else self._depth[source] + 1
+        site = self._site_of[page]
+        known = self._ordinal[page] = self._known[site]
+        self._known[site] = known + 1
+        if not known:
+            domain = self.domain_of[site]
+            self._number[site] = self._hosts[domain]
+            self._hosts[domain] += 1
+        if source is not None:
+            self._depth[page] = self._depth[source] + 1
+            self._steps[page] = steps_from(self._steps[source], same_host=self._site_of[source] == site)
 
     def on_fetched(self, page: int, links: Sequence[int]) -> None:
         own = self._site_of[page]
-        self.domains[own].visits += 1
+        self._fetched[own] += 1
+        domain_of, domains = self.domain_of, self.domains
+        own_domain = domain_of[own]
+        domains[own_domain].visits += 1
         self.suffix_visits[self._suffix_of[own]] += 1
         credit, counts, from_others = self.credit, self._links, self._links_from_others
+        sums, steps, site_of = self._link_sum, self._steps, self._site_of
         share = credit_per_link(credit[page], len(links)) if links else 0
+        part = share_per_link(len(links)) if links else 0
         credit[page] = 0
-        site_of, domains = self._site_of, self.domains
+        inside, outside = steps_from(steps[page], same_host=True), steps_from(steps[page], same_host=False)
         for link in links:
             counts[link] += 1
             credit[link] += share
+            sums[link] += part
             site = site_of[link]
-            domain = domains[site]
-            domain.links += 1
-            if site != own:
+            reached = inside if site == own else outside
+            # Only while it waits: of a fetched page, nothing more depends on it.
+            if reached < steps[link]:
+                steps[link] = reached
+            domain = domain_of[site]
+            facts = domains[domain]
+            facts.links += 1
+            if domain != own_domain:
                 from_others[link] += 1
-                domain.links_from_others += 1
+                facts.links_from_others += 1
 
     def entry_of(self, page: int) -> int:
         """The number of pages found up to and including this one."""
         return self._entry[page]
 
-    def has_grown(self, page: int, by: int) -> bool:
-        """Whether the page's links, the last of which is on the page `by`, have just reached 4, 16, 64, 256 or 1024; or
-        those from other sites 1, 2, 4 and so on."""
+    def has_grown(self, page: int) -> bool:
+        """Whether the page's links have just reached a power of two, from two on."""
         count = self._links[page]
-        if count in _LOOKED_AT:
-            return True
-        others = self._links_from_others[page]
-        return count > 1 and self._site_of[page] != self._site_of[by] and not others & (others - 1)
+        return count > 1 and not count & (count - 1)
 
     def facts_of(self, page: int) -> UrlFacts:
         """The facts of a waiting page. If the graph has no names, its URL is empty."""
@@ -119,4 +151,11 @@ class Knowledge:
             self._links[page],
             self._links_from_others[page],
             self.credit[page],
+            link_sum=self._link_sum[page],
+            steps=self._steps[page],
+            ordinal=self._ordinal[page],
         )
+
+    def host_of(self, site: int) -> HostFacts:
+        """The facts of a site."""
+        return HostFacts(self._known[site], self._fetched[site], self._number[site])

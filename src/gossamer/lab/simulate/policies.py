@@ -21,14 +21,14 @@ class ClassPolicy:
     """First in, first out in each class.
 
     As in a crawl, the link by which a page is found determines its first class. The class is computed again when its
-    links reach 4, 16, 64, 256 and 1024, or those from other sites 1, 2, 4 and so on; if it is better, the page goes to
-    the end of that queue. Pages never move to a worse class.
+    links reach a power of two; if it is better, the page goes to the end of that queue. Pages never move to a worse
+    class.
     """
 
     def __init__(self, ordering: Ordering, setting: CrawlFacts) -> None:
         self._ordering = ordering
         self._knowledge = Knowledge(setting)
-        self._selector = Selector(_ratios(ordering.fronts))
+        self._selector = Selector(SelectorRatios().for_classes(ordering.fronts))
         self._fronts = [BestFirst(setting.site_of) for _ in range(ordering.fronts)]
         self._front: dict[int, int] = {}  # by waiting page
         self._new: list[int] = []  # found on the page whose links are not counted yet
@@ -48,7 +48,7 @@ class ClassPolicy:
             return
         # Known pages are older than new ones.
         for link in sorted((link for link in links if self._front.get(link)), key=known.entry_of):
-            if known.has_grown(link, page) and (better := self._class_of(link)) < self._front[link]:
+            if known.has_grown(link) and (better := self._class_of(link)) < self._front[link]:
                 self._fronts[self._front[link]].remove(link)
                 self._enter(link, better)
         for link in self._new:
@@ -85,18 +85,8 @@ class ClassPolicy:
         return front
 
 
-def _ratios(fronts: int) -> SelectorRatios:
-    """The crawl's default shares; each further class gets half of the share of the one before."""
-    default = SelectorRatios()
-    normal, high = list(default.normal), list(default.high)
-    while len(normal) < fronts:
-        normal.append(normal[-1] / 2)
-        high.append(high[-1] / 2)
-    return SelectorRatios(tuple(normal), tuple(high))
-
-
 class ScorePolicy:
-    """The highest total of page, domain and suffix first; among equals the oldest entry.
+    """The highest total of page, host, domain and suffix first; among equals the oldest entry.
 
     A term shared by all domains of a suffix changes for all of them at once. So each suffix has a queue of its own, in
     which the terms of domains compete, and the suffix's term is added where suffixes compete.
@@ -107,9 +97,12 @@ class ScorePolicy:
         self._site_of = setting.site_of
         self._knowledge = Knowledge(setting)
         # Terms that an ordering does not define need not be updated.
+        self._has_host_term = ordering.has_host_term
         self._has_domain_term = type(ordering).domain_term is not Ordering.domain_term
         self._has_suffix_term = type(ordering).suffix_term is not Ordering.suffix_term
         self._suffix_of = setting.suffix_of if self._has_suffix_term else [0] * len(setting.suffix_of)
+        self._domain_of = self._knowledge.domain_of
+        self._sites_of: dict[int, list[int]] = {}  # by domain: those that were found
         self._queues: dict[int, BestFirst] = {}  # by suffix; a single one if suffixes do not matter
         self._suffixes = LazyHeap(self._offer)
         self._last_site: int | None = None
@@ -119,8 +112,14 @@ class ScorePolicy:
         facts = self._knowledge.facts_of(page)
         suffix = self._suffix_of[self._site_of[page]]
         if suffix not in self._queues:
-            self._queues[suffix] = BestFirst(self._site_of, self._domain_term if self._has_domain_term else None)
+            has_term = self._has_host_term or self._has_domain_term
+            self._queues[suffix] = BestFirst(self._site_of, self._term if has_term else None)
+        if self._has_domain_term and not facts.ordinal:
+            site = self._site_of[page]
+            self._sites_of.setdefault(self._domain_of[site], []).append(site)
         self._queues[suffix].add(page, self._whole(self._ordering.score(facts)), entry=facts.url_id)
+        if source is None:
+            self._queues[suffix].raise_site(self._site_of[page])  # otherwise when the links of `source` are counted
         self._promise(suffix)
 
     def on_fetched(self, page: int, links: Sequence[int]) -> None:
@@ -135,6 +134,9 @@ class ScorePolicy:
         # A term may rise or fall, so all sites whose counts have changed are updated.
         touched = dict.fromkeys((site_of[page], *map(site_of.__getitem__, links)))
         if self._has_domain_term:
+            domains = dict.fromkeys(map(self._domain_of.__getitem__, touched))
+            touched = dict.fromkeys(site for domain in domains for site in self._sites_of[domain])
+        if self._has_host_term or self._has_domain_term:
             for site in touched:
                 queues[suffix_of[site]].raise_site(site)
         for suffix in dict.fromkeys(map(suffix_of.__getitem__, touched)):
@@ -159,8 +161,14 @@ class ScorePolicy:
         self._queues[suffix].wake(site)
         self._promise(suffix)
 
-    def _domain_term(self, site: int) -> int:
-        return self._whole(self._ordering.domain_term(self._knowledge.domains[site]))
+    def _term(self, site: int) -> int:
+        """What all pages of a site share."""
+        term = 0
+        if self._has_host_term:
+            term += self._whole(self._ordering.host_term(self._knowledge.host_of(site)))
+        if self._has_domain_term:
+            term += self._whole(self._ordering.domain_term(self._knowledge.domains[self._domain_of[site]]))
+        return term
 
     def _best_suffix(self) -> int | None:
         if not self._has_suffix_term:

@@ -3,11 +3,13 @@
 Also the results as a text table and as JSON.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from random import Random
+from statistics import fmean, stdev
 
 from gossamer.lab.simulate.graph import LinkGraph
 from gossamer.lab.simulate.policies import POLICIES, CrawlFacts, Policy, PolicyMaker
@@ -30,6 +32,7 @@ class Curve:
     order: str
     rest: int
     shares: tuple[float, ...]
+    errors: tuple[float, ...]  # the standard error of each share over the seed sets; 0 where there is one set
     line: tuple[tuple[float, float], ...]  # (percent of pages, percent of PageRank)
 
 
@@ -74,7 +77,7 @@ class Plan:
     orders: tuple[str, ...] = (*POLICIES, SORTED)
     rests: tuple[int, ...] = (0,)
     seeds: int | None = 10  # random pages; None for the seeds of the crawl that the graph comes from
-    sets: tuple[int, ...] = (1, 2, 3)
+    sets: tuple[int, ...] = (1, 2, 3, 4, 5)
     points: tuple[float, ...] = POINTS
 
 
@@ -130,7 +133,10 @@ def compare(
                 gathered = []
                 for number, pages in seeds.items():
                     tell(f"{order}, rest {rest}, seed set {number}")
-                    setting = CrawlFacts(graph.site_of, graph.suffix_of, graph.urls, ranks, Random(f"{number}/{order}"))
+                    chance = Random(f"{number}/{order}")
+                    setting = CrawlFacts(
+                        graph.site_of, graph.suffix_of, graph.urls, ranks, chance, domain_of=graph.domain_of
+                    )
                     crawl = crawl_order(graph, policies[order](setting), pages, rest=rest)
                     gathered.append(_collect((ranks[page] for page in islice(crawl, wanted)), wanted))
             curves.append(_curve(order, rest, gathered, graph.pages, plan))
@@ -149,10 +155,14 @@ def _collect(ranks: Iterable[float], pages: int) -> list[float]:
 
 def _curve(order: str, rest: int, gathered: Sequence[Sequence[float]], pages: int, plan: Plan) -> Curve:
     def mean_at(percent: float) -> float:
-        return sum(sums[_pages_at(percent, pages)] for sums in gathered) / len(gathered)
+        return fmean(sums[_pages_at(percent, pages)] for sums in gathered)
 
+    def error_at(percent: float) -> float:
+        return stdev(sums[_pages_at(percent, pages)] for sums in gathered) / math.sqrt(len(gathered))
+
+    errors = tuple(map(error_at, plan.points)) if len(gathered) > 1 else (0.0,) * len(plan.points)
     steps = [max(plan.points) * step / _CURVE_STEPS for step in range(_CURVE_STEPS + 1)]
-    return Curve(order, rest, tuple(map(mean_at, plan.points)), tuple((x, mean_at(x)) for x in steps))
+    return Curve(order, rest, tuple(map(mean_at, plan.points)), errors, tuple((x, mean_at(x)) for x in steps))
 
 
 def _pages_at(percent: float, pages: int) -> int:
@@ -171,14 +181,18 @@ def plain_table(curves: Sequence[Curve], plan: Plan) -> str:
     width = max(len(curve.order) for curve in curves)
     blocks = []
     for rest in dict.fromkeys(curve.rest for curve in curves):
-        lines = [heading(rest), f"  {'order':<{width}}" + "".join(f"{x:>7g} %" for x in plan.points)]
+        lines = [heading(rest), f"  {'order':<{width}}" + "".join(f"{x:>9g} %" for x in plan.points)]
         lines += [
-            f"  {curve.order:<{width}}" + "".join(f"{share:>7.1f}  " for share in curve.shares).rstrip()
+            f"  {curve.order:<{width}}" + "".join(_cell(*cell) for cell in zip(curve.shares, curve.errors, strict=True))
             for curve in curves
             if curve.rest == rest
         ]
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
+
+
+def _cell(share: float, error: float) -> str:
+    return f"{share:>6.1f}" + (f" ±{error:<3.1f}" if error else "     ")
 
 
 def as_json(graph: LinkGraph, curves: Sequence[Curve], plan: Plan) -> Json:
@@ -188,6 +202,12 @@ def as_json(graph: LinkGraph, curves: Sequence[Curve], plan: Plan) -> Json:
         "sets": list(plan.sets),
         "points": list(plan.points),
         "curves": [
-            {"order": c.order, "rest": c.rest, "shares": [round(share, 3) for share in c.shares]} for c in curves
+            {
+                "order": c.order,
+                "rest": c.rest,
+                "shares": [round(share, 3) for share in c.shares],
+                "errors": [round(error, 3) for error in c.errors],
+            }
+            for c in curves
         ],
     }

@@ -68,7 +68,7 @@ def build_story(
     if form.url is None or form.host is None:
         return refused(form)
     known = facts.url
-    if known is not None and (modified := facts.listing.modified_at) is not None:
+    if known is not None and (modified := known.modified) is not None:
         known = replace(known, learnt=known.learnt._replace(age=max(0.0, now - modified)))
     # In minimised form the URL on record may be of another host than the given one: its own host counts.
     host = form.host if known is None or facts.host is None else facts.host.host
@@ -161,9 +161,7 @@ def _answer_to_unseen(against: tuple[str, str] | None) -> str:
     return f"Not fetched: {_refusal(*against)}"
 
 
-def _answer(
-    known: UrlFact, visit: VisitFact | None, against: tuple[str, str] | None, turn: Next, now: Instant
-) -> str:
+def _answer(known: UrlFact, visit: VisitFact | None, against: tuple[str, str] | None, turn: Next, now: Instant) -> str:
     """What became of a URL on record, in one sentence."""
     status = "" if visit is None or visit.status is None else f" with status {visit.status}"
     fetched = "" if visit is None else f" at {timestamp(visit.at)}{status}"

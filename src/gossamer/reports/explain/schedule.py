@@ -15,10 +15,10 @@ ASSUMED_DEPTH = 1
 """Of a URL that was never seen: as if a seed linked to it."""
 
 _SAME = 1e-6  # tolerance for rounding of a score
-_AGED = 0.005  # tolerance for a score that depends on the age of the page
+_AGED = 0.25  # tolerance for a score that depends on the age of the page, in units
 
 _BY_SCORE = ("due", "later")
-_CLASSES = {1: ("only",), 3: ("high", "medium", "low")}
+_GROUPS = ("high", "medium", "low")  # each is a class, except that the last has all that are left
 
 
 def priority_of(known: UrlFact, facts: Facts, ordering: Ordering) -> Priority:
@@ -47,7 +47,8 @@ def _own_score(priority: float, ordering: Ordering) -> float:
 
 def priority_if_admitted(url: Url, facts: Facts, ordering: Ordering) -> Priority:
     """The priority that a URL never seen would have if a seed linked to it now."""
-    learnt = UrlFacts(facts.next_id, url, ASSUMED_DEPTH, links=1)
+    host = facts.host_facts
+    learnt = UrlFacts(facts.next_id, url, ASSUMED_DEPTH, links=1, ordinal=host.known, host=host)
     return _priority(ordering, learnt, facts.domain, ordering.standing(learnt).front, assumed=True)
 
 
@@ -83,8 +84,11 @@ def _priority(
 
 def front_name(ordering: Ordering, front: int) -> str:
     """The name of a front queue; its number where the crawl had more of them than the ordering has now."""
-    names = _BY_SCORE if ordering.by_score else _CLASSES.get(ordering.fronts, ())
-    return names[front] if front < len(names) else f"class {front}"
+    if ordering.by_score:
+        return _BY_SCORE[front]
+    if front >= ordering.fronts:
+        return f"class {front}"
+    return "only" if ordering.fronts == 1 else _GROUPS[min(front, len(_GROUPS) - 1)]
 
 
 _ENDS = {

@@ -7,7 +7,7 @@ the visit that stored it.
 from collections.abc import Sequence
 from typing import Any
 
-from gossamer.model.facts import DomainFacts, UrlFacts
+from gossamer.model.facts import DomainFacts, HostFacts
 from gossamer.model.formats import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
@@ -33,6 +33,7 @@ from gossamer.model.url_record import (
 )
 from gossamer.reports.ports import WayBack
 from gossamer.store.ports import Database
+from gossamer.store.row_formats import FACTS, facts_from
 from gossamer.store.table.metadata import Metadata
 
 _Row = tuple[Any, ...]
@@ -40,7 +41,6 @@ _Row = tuple[Any, ...]
 _SCHEMES = ("http://", "https://", "ftp://")
 _PLAIN = ("front", "available_at", "place", "priority", "tries", "hops", "found_at", "reason")
 _SEEDS_AT_ONCE = 1_000
-_LEARNT = ("url_id", "url", "depth", "links", "links_from_others", "credit", "visits", "changes")
 
 
 class UrlQueries:
@@ -93,19 +93,20 @@ class UrlQueries:
                 order=self._metadata.order(),
                 orders=self._metadata.fact("service"),
                 next_id=self._db.fetch_value("last_url") + 1,
+                host_facts=self._host_facts(host),
                 robots=self._robots(origin),
             )
 
     def _known(self, row: _Row, domain: DomainFact) -> Facts:
-        learnt = UrlFacts(**dict(zip(_LEARNT, row, strict=False)))
-        host_id, found_on, state, via, *rest = row[len(_LEARNT) :]
+        host_id, found_on, state, via, *rest = row[FACTS:]
+        host = self._host("host_fact", host_id)
+        learnt = facts_from(row, 0.0, self._host_facts(host.host if host else ""))._replace(age=None)
         plain = dict(zip(_PLAIN, rest, strict=True))
-        known = UrlFact(learnt=learnt, state=UrlState(state), via=Via(via), **plain)
+        known = UrlFact(learnt=learnt, modified=row[FACTS - 1], state=UrlState(state), via=Via(via), **plain)
         url_id = learnt.url_id
         seed = self._db.fetch_one("seed_place", known.url)
         way, beyond = self._way_back(url_id, found_on)
         failures = self._db.fetch_all("last_failures", url_id, MAX_FAILURES + 1)
-        host = self._host("host_fact", host_id)
         budget, domain_budget = self._budgets(host.host if host else "", domain.domain)
         return Facts(
             budget=budget,
@@ -167,6 +168,9 @@ class UrlQueries:
     def _host(self, query: str, key: object) -> HostFact | None:
         row = self._db.fetch_one(query, key)
         return None if row is None else HostFact(**dict(zip(HostFact.__slots__, row, strict=True)))
+
+    def _host_facts(self, host: str) -> HostFacts:
+        return HostFacts(*(self._db.fetch_one("host_facts", host) or ()))
 
     def _domain(self, domain: Domain, suffix: str) -> DomainFact:
         row = self._db.fetch_one("domain_fact", domain)

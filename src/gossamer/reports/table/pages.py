@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gossamer.model.facts import DomainFacts, PriorityFacts, UrlFacts
+from gossamer.model.facts import DomainFacts, HostFacts, PriorityFacts
 from gossamer.model.states import UrlState
 from gossamer.reports.records import (
     DeadFilter,
@@ -16,7 +16,7 @@ from gossamer.reports.records import (
     Window,
 )
 from gossamer.store.ports import Database
-from gossamer.store.row_formats import FACTS
+from gossamer.store.row_formats import FACTS, facts_from
 from gossamer.store.table.bulk_changes import dead_ids, excluded_urls, limited_urls
 from gossamer.store.table.hosts import row_of_host
 from gossamer.store.table.windows import url_windows
@@ -27,7 +27,7 @@ SCANNED = 50_000
 """URLs that are searched for one window: a search for something rare returns an empty window to continue from."""
 _STEP = 5_000
 _DEAD_AT_ONCE = 500
-_PRIORITY_FACTS = FACTS + 4  # columns: the facts of a URL, three of its domain, the visits of its suffix
+_PRIORITY_FACTS = FACTS + 7  # columns: the facts of a URL, three of its host and its domain, the visits of its suffix
 
 
 class PageQueries:
@@ -107,7 +107,7 @@ class DeadLetterQueries:
 def _with_facts(row: tuple[Any, ...]) -> Iterator[Any]:
     """The facts in the last columns of a row, then its other columns."""
     facts = row[-_PRIORITY_FACTS:]
-    yield PriorityFacts(
-        UrlFacts._make((*facts[: FACTS - 1], None)), facts[FACTS - 1], DomainFacts(*facts[FACTS:-1]), facts[-1]
-    )
+    known, fetched, number, *domain, suffix_visits = facts[FACTS:]
+    url = facts_from(facts, 0.0, HostFacts(known, fetched, number))._replace(age=None)
+    yield PriorityFacts(url, facts[FACTS - 1], DomainFacts(*domain), suffix_visits)
     yield from row[:-_PRIORITY_FACTS]

@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 
 from gossamer.model.states import UrlState
-from gossamer.model.units import Instant
+from gossamer.model.units import Domain, Fingerprint, Instant, Url
 from gossamer.model.url_record import RobotsFact
 from gossamer.observe.wait_reasons import Waits
-from gossamer.reports.records import HOST_SORTS, MOST_OVERDUE, HostFilter, HostRow, Json, RecrawlReport
+from gossamer.reports.records import HOST_SORTS, MOST_OVERDUE, HostFilter, HostRow, Json, RecrawlReport, UrlOutcome
 from gossamer.store.ports import Database
 from gossamer.store.table.hosts import row_of_host
 from gossamer.store.table.metadata import Metadata
@@ -19,6 +20,7 @@ URLS_COUNTED = 100_000
 HOSTS_COUNTED = 1_000
 """Waiting hosts are counted up to this number: each may need a read from disk."""
 _HOSTS_AT_ONCE = 1_000
+SEEDS_AT_ONCE = 1_000
 
 
 class StatusQueries:
@@ -37,6 +39,17 @@ class StatusQueries:
         text = self.fact("options")
         found = json.loads(text) if text is not None else {}
         return found if isinstance(found, dict) else {}
+
+    def seeds(self) -> Iterator[Url]:
+        after = ""
+        while rows := self._db.fetch_all("seeds_after", after, SEEDS_AT_ONCE):
+            for (url,) in rows:
+                yield url
+            (after,) = rows[-1]
+
+    def outcome_of(self, domain: Domain, fingerprint: Fingerprint) -> UrlOutcome | None:
+        row = self._db.fetch_one("outcome_of", domain, fingerprint)
+        return None if row is None else UrlOutcome(UrlState(row[0]), *row[1:])
 
     def seed_sources(self) -> frozenset[str]:
         return frozenset(source for (source,) in self._db.fetch_all("seed_sources"))

@@ -1,8 +1,9 @@
-// Requests to the service, and the token that changes require.
+// Requests to the service, and the token that changes require. With a session (`/login`), no token is needed here.
 import { $, put, notify } from "./dom.js";
 
 const TIMEOUT = 20_000; // milliseconds
-let token = sessionStorage.getItem("token") ?? "";
+const hasSession = "session" in document.body.dataset;
+let token = hasSession ? "" : sessionStorage.getItem("token") ?? "";
 
 export class Refused extends Error {
   constructor(status, message) { super(message); this.status = status; }
@@ -18,6 +19,7 @@ async function request(path, body, withToken = token) {
   }
   let response, data;
   try { response = await fetch(path, options); data = await response.json(); } catch { throw new Refused(0, "The service does not respond."); }
+  if (response.status === 401 && hasSession) location.assign("/login");
   if (!response.ok) throw new Refused(response.status, data.error);
   return data;
 }
@@ -27,7 +29,7 @@ export const read = (path) => request(path);
 // Sends a change. Asks for the token if it is missing or wrong, then repeats the request. Throws Refused.
 export async function change(path, body) {
   try { return await request(path, body); } catch (error) {
-    if (error.status !== 401) throw error;
+    if (error.status !== 401 || hasSession) throw error;
     if (!(await unlock(token ? "Wrong token." : ""))) throw new Refused(401, "Nothing was changed: the token is required.");
     return request(path, body);
   }
@@ -71,8 +73,20 @@ export function unlock(why = "") {
   return new Promise((done) => dialog.addEventListener("close", () => done(dialog.returnValue === "unlocked"), { once: true }));
 }
 
+// Leaves the page if its session has ended.
+export async function checkSession() {
+  if (hasSession) try { await read("/status"); } catch { /* the page says that it is not connected */ }
+}
+
+async function logOut() {
+  try { await fetch("/logout", { method: "POST" }); } finally { location.assign("/login"); }
+}
+
 export function handleToken() {
   const dialog = $("token-dialog");
+  $("token-open").hidden = hasSession;
+  $("log-out").hidden = !hasSession;
+  $("log-out").addEventListener("click", logOut);
   keep(token);
   $("token-open").addEventListener("click", () => unlock());
   $("token-cancel").addEventListener("click", () => dialog.close(""));

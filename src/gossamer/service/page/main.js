@@ -1,5 +1,5 @@
 // The dashboard: metrics come as server-sent events, changes go to the API. Draws at most twice a second.
-import { attempt, handleToken } from "./api.js";
+import { attempt, checkSession, handleToken } from "./api.js";
 import { handleDead, onStatus, reloadDead } from "./dead.js";
 import { $, put, notify } from "./dom.js";
 import { handleExplain } from "./explain.js";
@@ -35,7 +35,7 @@ function connection(lost) {
   banner.hidden = !lost;
   const known = status ? `The data shown is from ${clock(Date.parse(status.at) / 1000)}` : "There is no data yet";
   put(banner, lost ? `Connection to the service lost. ${known}. Reconnecting …` : "");
-  if (lost) { put($("state"), "not connected"); $("state").className = "pill bad"; $("crawl").disabled = true; forgetHealth(); return; }
+  if (lost) { put($("state"), "not connected"); $("state").className = "pill bad"; $("crawl").disabled = true; forgetHealth(); checkSession(); return; }
   notify("Reconnected.");
   reloadHosts();
   reloadDead();

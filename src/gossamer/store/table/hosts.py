@@ -4,7 +4,7 @@
 front-queue entries of hosts that give up their back queues.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.requeue import ReportedChange
@@ -62,6 +62,7 @@ class HostRows:
         self._domains: dict[HostKey, int] = {}  # host -> its domain's row, 0 if there is none
         self._unknown_domains: dict[Domain, list[HostKey]] = {}  # a domain without a row -> its hosts in `_domains`
         self._suffixes: dict[str, int] = {}
+        self._known: dict[HostId, int] = {}  # URLs of hosts that got some
         self.created = 0  # hosts, ever
 
     def clear_cache(self) -> None:
@@ -70,6 +71,24 @@ class HostRows:
         self._domains.clear()
         self._unknown_domains.clear()
         self._suffixes.clear()
+        self._known.clear()
+
+    def known_urls(self, hosts: Iterable[HostId]) -> dict[HostId, int]:
+        """How many URLs of each of these hosts have rows. The caller adds to them what it
+        inserts."""
+        known = self._known
+        if len(known) >= _HOSTS_REMEMBERED:
+            known.clear()
+        missing = [(host_id,) for host_id in dict.fromkeys(hosts) if host_id not in known]
+        if missing:
+            known.update(dict.fromkeys((host_id for (host_id,) in missing), 0))
+            known.update((HostId(host_id), n) for host_id, n, _ in self._db.read_rows("host_counts_of", missing))
+        return known
+
+    def forget_known(self, hosts: Iterable[HostId]) -> None:
+        """Fewer URLs of these hosts were added than `known_urls` was told."""
+        for host_id in hosts:
+            self._known.pop(host_id, None)
 
     def find_or_create(self, host: HostKey) -> tuple[HostId, int]:
         """The rows of a host and of its domain; created if there are none."""
@@ -121,7 +140,9 @@ class HostRows:
         else:
             domain_id = found[0]
         self.created += 1
-        return HostId(db.insert("add_host", host, domain_id)), domain_id
+        host_id = HostId(db.insert("add_host", host, domain_id))
+        db.execute("count_host", domain_id)
+        return host_id, domain_id
 
     def _suffix_row(self, suffix: str) -> int:
         known = self._suffixes.get(suffix)
@@ -135,15 +156,17 @@ class HostRows:
         return known
 
 
-def save_sitemaps(db: Database, hosts: HostRows, batch: Batch) -> None:
+def save_sitemaps(db: Database, hosts: HostRows, batch: Batch) -> list[tuple[int, int]]:
     """Store what sitemaps say about URLs, after the URLs of the batch were added. About a URL without a row nothing is
-    stored."""
+    stored. Returns the identities (domain, fingerprint) of those for which they give a priority."""
+    valued: list[tuple[int, int]] = []
     if batch.hints:
         rows = [
             (hosts.find_or_create(hint.host)[1], hint.fingerprint, hint.listed_in, hint.changefreq, hint.priority)
             for hint in batch.hints
         ]
         db.write_rows("save_hints", rows)
+        valued = [row[:2] for row in rows if row[4] is not None]
         dated = [
             (hosts.find_or_create(hint.host)[1], hint.fingerprint, hint.modified)
             for hint in batch.hints
@@ -155,6 +178,7 @@ def save_sitemaps(db: Database, hosts: HostRows, batch: Batch) -> None:
         db.write_rows("name_sitemaps", named)
     if batch.sitemaps:
         db.write_rows("save_sitemaps", batch.sitemaps)
+    return valued
 
 
 def bring_forward(

@@ -1,6 +1,6 @@
 """Stores the link graph and counts links: how many lead to each URL and domain, and the credit that flows along them.
 
-With an ordering by score, links are counted in the commit that brings them. Otherwise
+With most orderings by score, links are counted in the commit that brings them. Otherwise
 they are kept as bytes in the table `uncounted` until there are many, or some seconds have passed: the links of a site
 repeat from page to page, and merged they cost a fraction. They leave that table in the transaction that counts them, so
 a crash neither loses nor doubles one; what it leaves there is counted when the store is opened, by the same code.
@@ -9,12 +9,12 @@ Hot: benchmarks/bench_store.py.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gossamer.clock import Clock
 from gossamer.model.batch import Linked, Moved
-from gossamer.model.facts import credit_per_link
+from gossamer.model.facts import credit_per_link, share_per_link, steps_from
 from gossamer.model.settlement import PageLinks
 from gossamer.store.ports import Database, Prioritiser
 from gossamer.store.row_formats import pack_numbers, unpack_numbers
@@ -87,13 +87,33 @@ class _Gains(NamedTuple):
     links: Counter[int]
     others: Counter[int]  # of the links, those from other domains
     credit: dict[int, int]
+    sums: dict[int, int]  # of shares (`model.facts.share_per_link`)
+    steps: dict[int, int]  # the least that links from one host give, with that host; or `_ELSEWHERE`
+
+
+_STEP_BITS = 20
+_MOST_STEPS = (1 << _STEP_BITS) - 1
+_ELSEWHERE = 0
+"""Links from another domain, or from two hosts: one of them is not the target's own."""
+
+
+class Source(NamedTuple):
+    """A page on which URLs were found."""
+
+    fingerprint: int
+    host_id: int
+    domain_id: int
+    steps: int
+    credit: int
 
 
 class FirstLink(NamedTuple):
     """What a page whose links are not counted yet gives to each of its targets."""
 
+    links: int  # 1, or 0 if they are counted at once
     domain_id: int  # of the page
     credit: int
+    share: int
 
 
 class LinkChanges(NamedTuple):
@@ -116,8 +136,8 @@ class LinkCounts:
     ) -> None:
         self._db = db
         self._hosts = hosts
-        self._at_once = prioritiser.by_score
-        self._foresees = prioritiser.moved_by_links and not prioritiser.by_score
+        self._at_once = prioritiser.by_score and not prioritiser.defers_links
+        self._foresees = prioritiser.moved_by_links and not self._at_once
         self._priorities = Reprioritiser(db, prioritiser)
         self._clock = clock
         self._enough = targets_at_once
@@ -144,19 +164,22 @@ class LinkCounts:
             return self.count_all(stamp)
         return LinkChanges([], [])
 
-    def foresee(self, pages: list[PageLinks]) -> dict[int, FirstLink]:
+    def sources(self, url_ids: Iterable[int]) -> dict[int, Source]:
+        """The pages with these ids, as far as they have rows."""
+        rows = self._db.read_rows("sources_of", [(url_id,) for url_id in url_ids])
+        return {url_id: Source(*rest) for url_id, *rest in rows}
+
+    def foresee(self, pages: list[PageLinks], sources: Mapping[int, Source]) -> dict[int, FirstLink]:
         """What the links of these pages will give to their targets, by page, if they are counted later."""
-        if not self._foresees or not pages:
+        if not self._foresees:
             return {}
-        rows = self._db.read_rows("credits_of", [(page.url_id,) for page in pages])
-        credit = {url_id: credit for url_id, _, credit in rows}
-        return {
-            page.url_id: FirstLink(
-                page.domain_id,
-                credit_per_link(credit.get(page.url_id, 0), len(page.fingerprints)) if page.fingerprints else 0,
-            )
-            for page in pages
-        }
+        found = {}
+        for page in pages:
+            links = len(page.fingerprints)
+            if links and page.url_id in sources:
+                credit = credit_per_link(sources[page.url_id].credit, links)
+                found[page.url_id] = FirstLink(1, page.domain_id, credit, share_per_link(links))
+        return found
 
     def has_uncounted(self) -> bool:
         """Whether pages are uncounted, even if they have no targets."""
@@ -209,9 +232,12 @@ class LinkCounts:
     def _count(self, pages: list[LinkedPage], stamp: float) -> LinkChanges:
         gains = self._merged(pages)
         rows = [
-            (domain_id, fingerprint, links.get(fingerprint, 0), others.get(fingerprint, 0), credit)
-            for domain_id, (links, others, gained) in gains.items()
-            for fingerprint, credit in gained.items()
+            (
+                *(domain_id, target, links.get(target, 0), others.get(target, 0), credit, sums.get(target, 0)),
+                *divmod(steps.get(target, _ELSEWHERE), _MOST_STEPS + 1),
+            )
+            for domain_id, (links, others, gained, sums, steps) in gains.items()
+            for target, credit in gained.items()
         ]
         self._db.write_rows("count_links", rows)
         linked = [Linked(domain_id, gain.links.total(), gain.others.total()) for domain_id, gain in gains.items()]
@@ -221,25 +247,37 @@ class LinkCounts:
 
     def _merged(self, pages: list[LinkedPage]) -> dict[int, _Gains]:
         """What is to be added to the targets in each domain. A page's own credit goes down to nothing."""
-        ids = {page.url_id for page in pages}
-        rows = self._db.read_rows("credits_of", [(url_id,) for url_id in ids])
-        known = {url_id: (fingerprint, credit) for url_id, fingerprint, credit in rows}
-        gains: defaultdict[int, _Gains] = defaultdict(lambda: _Gains(Counter(), Counter(), {}))
+        known = self.sources({page.url_id for page in pages})
+        gains: defaultdict[int, _Gains] = defaultdict(lambda: _Gains(Counter(), Counter(), {}, {}, {}))
         for url_id, domain_id, parts, fresh_own, fresh_others, own, others, domains in pages:
-            links, _, gained = gains[domain_id]
-            part = 0
+            links, _, gained, sums, steps = gains[domain_id]
+            credit = host = near = 0
+            share = share_per_link(parts) if parts else 0
             if url_id in known:
-                page, stored = known[url_id]
+                page, host, _, stood, stored = known[url_id]
+                near = host << _STEP_BITS | min(steps_from(stood, same_host=True), _MOST_STEPS)
                 if parts:
-                    part = credit_per_link(stored + gained.get(page, 0), parts)
+                    credit = credit_per_link(stored + gained.get(page, 0), parts)
                 gained[page] = -stored
             for target in own:
-                gained[target] = gained.get(target, 0) + part
-            links.update(own if fresh_own == len(own) else own[:fresh_own])
+                gained[target] = gained.get(target, 0) + credit
+            fresh = own if fresh_own == len(own) else own[:fresh_own]
+            links.update(fresh)
+            for target in fresh:
+                sums[target] = sums.get(target, 0) + share
+                before = steps.get(target)
+                if before is None:
+                    steps[target] = near
+                elif before >> _STEP_BITS != host:
+                    steps[target] = _ELSEWHERE
+                elif near < before:
+                    steps[target] = near
             for number, (target, of_domain) in enumerate(zip(others, domains, strict=True)):
-                links, from_others, gained = gains[of_domain]
-                gained[target] = gained.get(target, 0) + part
+                links, from_others, gained, sums, steps = gains[of_domain]
+                gained[target] = gained.get(target, 0) + credit
                 if number < fresh_others:
                     links[target] += 1
                     from_others[target] += 1
+                    sums[target] = sums.get(target, 0) + share
+                    steps[target] = _ELSEWHERE
         return gains

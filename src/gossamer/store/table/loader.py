@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import RobotsRecord
-from gossamer.model.facts import DomainFacts
+from gossamer.model.facts import DomainFacts, HostFacts
 from gossamer.model.loads import FrontLoaded, FrontRequest, HostLoaded, HostRequest, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.partition import OutboxUrl
 from gossamer.model.states import UrlState
@@ -46,7 +46,8 @@ class TableLoader:
             if row is None:
                 raise StoreFailed(f"there is no host {wanted.host_id} in the store")
             number, host, domain_id, visits, links, others, *rest = row
-            record = HostRecord(number, host, domain_id, DomainFacts(visits, links, others), *rest)
+            domain, facts = DomainFacts(visits, links, others), HostFacts(*rest[:3])
+            record = HostRecord._make((number, host, domain_id, domain, *rest[3:], facts))
             robots = [RobotsRecord(*row) for row in self._db.fetch_all("host_robots", wanted.host_id)]
         classes: list[tuple[int, list[Task], float | None]] = []
         for front, cursor, count in wanted.classes:
@@ -95,6 +96,10 @@ class TableLoader:
 
     def resting_addresses(self, now: Instant) -> list[tuple[str, Instant]]:
         return self._db.fetch_all("resting_addresses", now)
+
+    def resting_hosts(self, now: Instant) -> list[tuple[HostKey, Instant, str | None]]:
+        """Hosts that may not be contacted yet, until when, and the reason."""
+        return self._db.fetch_all("resting_hosts_with_reasons", now)
 
     def suffix_visits(self) -> dict[int, int]:
         return dict(self._db.fetch_all("suffix_visits"))

@@ -6,6 +6,7 @@ and the next start reorders all of it again: what a row gets depends on that row
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from gossamer.model.batch import Moved
 from gossamer.model.units import Instant
@@ -17,8 +18,8 @@ CHUNK = 20_000
 RUNNING_CHUNK = 2_000
 """The same in one commit of a running crawl."""
 
-Gain = tuple[int, int, int, int, int]
-"""(domain, fingerprint, links, links from other domains, credit) of a URL: what it has got."""
+Gain = tuple[int, ...]
+"""(domain, fingerprint, links, ...) of a URL: what it has got."""
 
 
 def reorder(
@@ -135,11 +136,23 @@ class Reprioritiser:
     def _by_class(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
         """A URL of a better class than it was joins the end of that class's queue, unless it waits for a date.
 
-        It is looked at when its links reach 4, 16, 64, 256 and 1024, or those from other domains 1, 2, 4 and so on: a
-        class is coarse, and a URL with a thousand links need not be looked at a thousand times."""
-        grown = [gain[:4] for gain in gains if gain[2] > 0]
+        It is looked at when its links reach a power of two: a class is coarse, and a URL with a thousand links need not
+        be looked at a thousand times."""
+        return self._promote(self._db.read_rows("grown_of", [gain[:3] for gain in gains if gain[2] > 0], stamp), stamp)
+
+    def update_listed(self, identities: Sequence[tuple[int, int]], stamp: float) -> list[Moved]:
+        """Move the URLs with these identities (domain, fingerprint), of which a sitemap says what they are worth, if
+        their position has changed. The moves are stored, in the front queues too."""
+        if self._prioritiser.by_score:
+            moved = self._by_score(identities, stamp)
+        else:
+            moved = self._promote(self._db.read_rows("waiting_of", identities, 1, stamp), stamp)
+        self._db.write_rows("enter_front", [(m.host_id, m.front, m.place) for m in moved])
+        return moved
+
+    def _promote(self, found: Sequence[Sequence[Any]], stamp: float) -> list[Moved]:
         moved, rows = [], []
-        for row in self._db.read_rows("grown_of", grown, stamp):
+        for row in found:
             standing = self._prioritiser.standing(facts_from(row, stamp))
             if standing.front < row[FACTS + 1]:
                 moved.append(Moved(row[FACTS], row[0], standing.front, stamp, standing.priority))

@@ -9,19 +9,20 @@ start. URLs are added before links are counted, so that the links that lead to t
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
-from gossamer.model.batch import Batch, Committed, Touched
-from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
+from gossamer.model.batch import Batch, Committed, HostCount, Touched
+from gossamer.model.facts import BIRTH_CREDIT, NO_HOST, UrlFacts
+from gossamer.model.http_dates import http_date
 from gossamer.model.requeue import RequeueOrder
 from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import Candidate
+from gossamer.model.task import Candidate, Via
 from gossamer.model.units import HostId, Instant, Url
 from gossamer.store.ports import (
     CaptureFiles,
@@ -76,6 +77,9 @@ def _original(row: tuple[str, float, bytes] | None) -> Original | None:
     return None if row is None else Original(Url(row[0]), Instant(row[1]), row[2])
 
 
+_REDIRECT = Via.REDIRECT
+_NO_LINK = FirstLink(0, 0, 0, 0)
+
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
 
@@ -107,6 +111,7 @@ class TableWriter:
         self._reprioritiser = Reprioritiser(db, prioritiser)
         self._outbox = None if part is None else Outbox(db, part, lambda host: domain_of(host)[1])
         try:
+            self._priorities = Reprioritiser(db, prioritiser)
             self._links = LinkCounts(db, self._hosts, prioritiser, clock, targets_at_once)
             self._read_counters()
             self._catch_up()
@@ -151,9 +156,9 @@ class TableWriter:
             if self._outbox is not None:
                 candidates, put_out = self._outbox.keep_own(candidates)
                 self._outbox.remove_delivered(batch.delivered)
-            new_urls = self._add_urls(candidates, self._links.foresee(batch.links), touched, now)
+            new_urls = self._add_urls(batch, candidates, touched, now)
             new_seeds = self._new_seeds(before) if batch.seeds else frozenset()
-            save_sitemaps(self._db, self._hosts, batch)
+            valued = save_sitemaps(self._db, self._hosts, batch)
             reported = self._bring_forward(batch, counts)
             new_hosts = self._hosts.created - hosts_before
             counts["discovered"] += new_urls
@@ -172,6 +177,8 @@ class TableWriter:
                 withdrawn += order.withdrawn
             counts.update(ordered)
             changes = self._links.add(batch.links, stamp)
+            if valued:
+                changes.moved.extend(self._priorities.update_listed(valued, stamp))
             again, next_date = self._requeue(batch.requeue, touched)
             self._enter_fronts(touched)
             moved, reordered_to = changes.moved, None
@@ -184,6 +191,7 @@ class TableWriter:
             self._db.write_rows("set_fact", list(batch.facts.items()))
             for name, length in self._captures.flush().items():
                 self._db.execute("commit_warc", self._warc_id(name), name, length)
+            host_counts = self._host_counts(batch, touched) if self._prioritiser.has_host_term else []
         self._captures.committed()
         self._number += 1
         return Committed(
@@ -193,6 +201,7 @@ class TableWriter:
             retired=[host.host_id for host in batch.retired],
             moved=moved,
             linked=changes.linked,
+            host_counts=host_counts,
             new_urls=new_urls,
             new_hosts=new_hosts,
             written_bytes=written,
@@ -235,39 +244,50 @@ class TableWriter:
     def _add_seeds(self, batch: Batch, now: Instant) -> None:
         self._db.write_rows("add_seed", [(s.url, s.text, s.where, now) for s in batch.seeds])
 
-    def _add_urls(
-        self, candidates: list[Candidate], linking: Mapping[int, FirstLink], touched: _Touched, now: Instant
-    ) -> int:
+    def _add_urls(self, batch: Batch, candidates: list[Candidate], touched: _Touched, now: Instant) -> int:
         """Insert what is new; a URL that is known already is ignored here, and only here. Returns how many were new.
 
-        `linking` has the pages whose links are counted later: a URL found on one gets the position that this link
-        gives it, or nearly every URL would be moved as soon as the link is counted."""
+        A URL found on a page whose links are counted later gets the position that this link gives it, or nearly every
+        URL would be moved as soon as the link is counted. A candidate that turns out to be known still counts among the
+        URLs of its host that were known before the others of the batch."""
         if not candidates:
             return 0
         stamp, find_or_create, standing = self._stamp, self._hosts.find_or_create, self._prioritiser.standing
+        sources = self._links.sources({c.found_on for c in candidates if c.found_on})
+        linking = self._links.foresee(batch.links, sources)
+        listed = {hint.fingerprint: hint.priority for hint in batch.hints} if batch.hints else {}
+        homes = [find_or_create(c.host) for c in candidates]
+        known = self._hosts.known_urls([host_id for host_id, _ in homes])
         first = url_id = self._next_id
         rows: list[tuple[Any, ...]] = []
-        for url, host, fingerprint, depth, hops, via, found_on, sitemap, modified, _ in candidates:
-            host_id, domain_id = find_or_create(host)
-            link = linking.get(found_on)
-            if link is None:
-                facts = UrlFacts(url_id, url, depth)
-            else:
-                of_domain, credit = link
-                facts = UrlFacts(url_id, url, depth, 1, domain_id != of_domain, BIRTH_CREDIT + credit)
-            if modified is not None:
-                facts = facts._replace(age=max(0.0, now - modified))
+        for candidate, (host_id, domain_id) in zip(candidates, homes, strict=True):
+            url, _, fingerprint, depth, hops, via, found_on, sitemap, modified, _ = candidate
+            source = sources.get(found_on)
+            steps = 0
+            if source is not None and source.host_id == host_id:
+                steps = source.steps if via is _REDIRECT else source.steps + 1
+            ordinal = known[host_id]
+            known[host_id] = ordinal + 1
+            link = linking.get(found_on, _NO_LINK)
+            priority_in_sitemap = listed.get(fingerprint) if listed else None
+            age = None if modified is None else max(0.0, now - modified)
+            links, of_domain, credit, share = link
+            facts = UrlFacts(
+                *(url_id, url, depth, links, int(links and domain_id != of_domain), BIRTH_CREDIT + credit, 0, 0),
+                *(share, steps, ordinal, NO_HOST, priority_in_sitemap, age),
+            )
             front, priority, place = standing(facts)
             if place is None:
                 place = stamp
             rows.append((
                 url_id, host_id, domain_id, fingerprint, url, front, stamp, place, priority,
-                depth, hops, via, found_on, now, sitemap, modified,
+                depth, hops, via, found_on, now, sitemap, modified, steps, ordinal,
             ))  # fmt: skip
             url_id += 1
         self._next_id = url_id
         new = self._db.write_rows("add_url", rows)
         if new < len(rows):
+            self._hosts.forget_known({row[1] for row in rows})
             rows = [rows[new_id - first] for new_id in self._db.fetch_column("urls_since", first)]
         for row in rows:
             _touch(touched, row[1], row[5], row[7])
@@ -277,6 +297,11 @@ class TableWriter:
             pages = [(row[0], candidates[row[0] - first].page) for row in rows]
             self._outbox.record_pages([(url_id, page) for url_id, page in pages if page is not None])
         return new
+
+    def _host_counts(self, batch: Batch, touched: _Touched) -> list[HostCount]:
+        """Of the hosts that the batch may have given URLs or outcomes."""
+        changed = {s.host_id for s in batch.settlements} | {host_id for host_id, _ in touched}
+        return [HostCount(*row) for row in self._db.read_rows("host_counts_of", [(host_id,) for host_id in changed])]
 
     def _new_seeds(self, since: int) -> frozenset[Url]:
         """The seeds among the URLs that have entered."""
@@ -330,6 +355,7 @@ class TableWriter:
                     s.planned_gap,
                     s.rate_shape,
                     s.rate_span,
+                    _date(s.last_modified, s.at),
                     url_id,
                 )
             )
@@ -443,6 +469,12 @@ class TableWriter:
         if known is None:
             known = self._warc_ids[name] = max(self._warc_ids.values(), default=0) + 1
         return known
+
+
+def _date(last_modified: str | None, now: Instant) -> Instant | None:
+    """When a page was modified, as its server said; None for a date that cannot be."""
+    date = None if last_modified is None else http_date(last_modified, now)
+    return date if date is not None and date <= now else None
 
 
 def _touch(touched: _Touched, host_id: HostId, front: int, place: float) -> None:
