@@ -15,18 +15,20 @@ if TYPE_CHECKING:
     from gossamer.crawl.events import Outcome
     from gossamer.crawl.hooks import Hook
     from gossamer.crawl.page import Page, PageLink
-    from gossamer.errors import GossamerError, SelectorError
+    from gossamer.errors import GossamerError, GossamerWarning, SelectorError
     from gossamer.extract.full_page import LinkKind, Wanted
     from gossamer.extract.selection import Selection
     from gossamer.extract.structured_data import Form
     from gossamer.library.blocking import crawl_pages
     from gossamer.library.crawl import Crawl
+    from gossamer.library.stored_crawl import StoredCrawl, open
 
 
 __all__ = [
     "Crawl",
     "Form",
     "GossamerError",
+    "GossamerWarning",
     "Hook",
     "LinkKind",
     "Outcome",
@@ -34,15 +36,18 @@ __all__ = [
     "PageLink",
     "Selection",
     "SelectorError",
+    "StoredCrawl",
     "Wanted",
     "__version__",
     "crawl_pages",
+    "open",
 ]
 
 _PLACES = {
     "Crawl": "gossamer.library.crawl",
     "Form": "gossamer.extract.structured_data",
     "GossamerError": "gossamer.errors",
+    "GossamerWarning": "gossamer.errors",
     "Hook": "gossamer.crawl.hooks",
     "LinkKind": "gossamer.extract.full_page",
     "Outcome": "gossamer.crawl.events",
@@ -50,8 +55,10 @@ _PLACES = {
     "PageLink": "gossamer.crawl.page",
     "Selection": "gossamer.extract.selection",
     "SelectorError": "gossamer.errors",
+    "StoredCrawl": "gossamer.library.stored_crawl",
     "Wanted": "gossamer.extract.full_page",
     "crawl_pages": "gossamer.library.blocking",
+    "open": "gossamer.library.stored_crawl",
 }
 
 

@@ -71,6 +71,14 @@ def test_the_example_of_selectors_reads_what_is_in_the_boxes(tmp_path: Path) -> 
         ]
 
 
+def test_the_examples_of_a_crawl_on_disk_read_it(server: SmallServer, tmp_path: Path) -> None:
+    list(crawl_pages(server.base + "/", **local(tmp_path)))
+
+    assert example(3)["broken_links"](str(tmp_path / "crawl")) == [(server.base + "/gone", server.base + "/b")]
+    with pytest.raises(ValueError, match="empty"):
+        example(3)["longest_german"](str(tmp_path / "crawl"))
+
+
 def test_pages_come_to_a_caller_within_another_event_loop(server: SmallServer, tmp_path: Path) -> None:
     async def within() -> list[str]:
         return [found.url for found in crawl_pages(server.base + "/", **local(tmp_path))]
@@ -81,7 +89,7 @@ def test_pages_come_to_a_caller_within_another_event_loop(server: SmallServer, t
 def test_the_hook_of_the_documents_hears_pages_and_outcomes_and_keeps_links_out(
     server: SmallServer, tmp_path: Path
 ) -> None:
-    watcher = example(3)["Watcher"]()
+    watcher = example(4)["Watcher"]()
     found = list(crawl_pages(server.base + "/", hooks=[watcher], **local(tmp_path)))
 
     assert paths(server, [each.url for each in found]) == {"/", "/a", "/b"}

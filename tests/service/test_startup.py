@@ -54,8 +54,11 @@ async def is_still_open(listening: socket.socket) -> None:
 
 
 def test_the_process_is_alive_and_not_ready_while_its_crawl_is_opened() -> None:
-    alive, ready, status = answers(("GET", "/healthz", None), ("GET", "/readyz?x=1", None), ("GET", "/status", None))
+    alive, ready, status, under_prefix = answers(
+        *(("GET", path, None) for path in ("/healthz", "/readyz?x=1", "/status", "/api/v1/healthz"))
+    )
 
+    assert alive == under_prefix
     assert alive == (200, None, b'{"status":"ok"}')
     assert ready == (503, "1", b'{"status":"not ready"}')
     assert status[:2] == (503, "1") and json.loads(status[2]) == {"error": "the crawl is being opened", "field": None}

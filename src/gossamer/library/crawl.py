@@ -1,6 +1,7 @@
 """`Crawl`: a crawl on the caller's event loop, and its pages as an asynchronous iterator."""
 
 import asyncio
+import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -8,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from gossamer.config.load import Config, make_config, read_toml, with_underscores
-from gossamer.config.policies import canonicaliser_for, check_config
+from gossamer.config.policies import canonicaliser_for, check_config, seed_addresses_for
 from gossamer.crawl.events import PageQueue
 from gossamer.crawl.hooks import Hook
 from gossamer.crawl.page import Page
@@ -17,7 +18,7 @@ from gossamer.crawl.run.session import Session, session
 from gossamer.errors import GossamerError
 from gossamer.observe.display import NoDisplay
 from gossamer.observe.snapshot import Snapshot
-from gossamer.seed.lists import read_arguments
+from gossamer.seed.lists import blocked_seeds, read_arguments
 
 MAX_PAGES_AHEAD = 256
 MAX_BYTES_AHEAD = 64 * 1024 * 1024
@@ -49,6 +50,8 @@ class Crawl:
         self.config: Config = _make_config(config, {**options, "hooks": names or None})
         check_config(self.config)
         self._seeds = read_arguments(seeds, canonicaliser_for(self.config).canonicalise)
+        for warning in blocked_seeds(self._seeds, seed_addresses_for(self.config)):
+            warnings.warn(warning, stacklevel=2)
         self._hooks = [hook for hook in hooks if not isinstance(hook, str)]
         self._add_seeds = add_seeds
         self._stack = AsyncExitStack()

@@ -21,7 +21,11 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LIVENESS: Final = frozenset({"/healthz", "/readyz"})
+API_PREFIX: Final = "/api/v1"
+"""Each route exists with this prefix too."""
 LOGIN, LOGOUT = "/login", "/logout"
+PAGES: Final = frozenset({"/", "/docs"})
+"""Pages for people, who are sent to the login first."""
 LOGIN_FILES: Final = frozenset({"/page/style.css", "/page/theme.js", "/page/icon.svg"})
 """The files that the login page uses."""
 STREAMS: Final = frozenset({"/events"})
@@ -99,7 +103,7 @@ def check_call(policy: Policy, call: Call, now: float) -> Refusal | None:
     if call.path in LIVENESS:
         return None
     if not may_pass(policy, call, now):
-        if call.path == "/" and call.method in ("GET", "HEAD"):
+        if call.path in PAGES and call.method in ("GET", "HEAD"):
             return Refusal(303, "log in first", ((b"location", LOGIN.encode("ascii")),))
         return Refusal(401, "missing or wrong token", ((b"www-authenticate", b"Bearer"),))
     if call.content_length is not None and call.content_length > policy.max_body_bytes and not call.is_endless:
@@ -125,6 +129,13 @@ def _name(host: str) -> str:
     """A Host header without its port; empty if it has another form."""
     found = _HOST(host.lower())
     return "" if found is None else found[1]
+
+
+def route_path(path: str) -> str:
+    """The path without the prefix of the API. The pages exist without it only."""
+    rest = path.removeprefix(API_PREFIX)
+    is_page = rest in PAGES or rest in (LOGIN, LOGOUT) or rest.startswith("/page/")
+    return rest if rest.startswith("/") and not is_page else path
 
 
 def parse_call(scope: Scope) -> Call:
@@ -219,6 +230,10 @@ class AccessControl:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        path = route_path(scope["path"])
+        if path != scope["path"]:
+            prefix = len(API_PREFIX)
+            scope = {**scope, "path": path, "raw_path": scope.get("raw_path", b"")[prefix:]}
         call = parse_call(scope)
         now = self._clock.monotonic()
         refused = check_call(self._policy, call, self._clock.now())

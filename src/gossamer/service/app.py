@@ -21,7 +21,7 @@ from gossamer.crawl.events import Outcome
 from gossamer.errors import ConfigError, StoreFailed
 from gossamer.observe.formatter import timestamp
 from gossamer.observe.snapshot import Snapshot, StateOfCrawl, crawl_state, to_contract
-from gossamer.service.access import Receive, Scope, Send, TooLarge
+from gossamer.service.access import API_PREFIX, Receive, Scope, Send, TooLarge
 from gossamer.service.control import Unavailable
 from gossamer.service.metrics import CONTENT_TYPE, prefers_json
 from gossamer.service.routes import Dependencies, ReadableCrawl, add_routes
@@ -47,7 +47,7 @@ MODULES = (
     "stream", "text", "theme",
 )  # fmt: skip
 NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))
-FILES = {"/": "index.html", **{f"/page/{name}": name for name in NAMES}}
+FILES = {"/": "index.html", "/docs": "docs.html", **{f"/page/{name}": name for name in NAMES}}
 """Path -> file. A path in a request never names a file."""
 
 
@@ -130,6 +130,10 @@ def bare_app() -> FastAPI:
         title="Gossamer",
         version=__version__,
         summary="Control and monitor a running crawl: seeds, limits, metrics, hosts, pages, dead letters",
+        servers=[
+            {"url": API_PREFIX, "description": "stable"},
+            {"url": "/", "description": "the same routes"},
+        ],
         docs_url=None,
         redoc_url=None,
         responses=ERRORS,

@@ -28,7 +28,16 @@ from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.filter.domains import registrable_domain
 from gossamer.ipc import Link
 from gossamer.model.units import HostKey
-from gossamer.service.access import HEADERS, LIVENESS, AccessControl, App, Policy, limit_wrong_tokens, metrics_only
+from gossamer.service.access import (
+    HEADERS,
+    LIVENESS,
+    AccessControl,
+    App,
+    Policy,
+    limit_wrong_tokens,
+    metrics_only,
+    route_path,
+)
 from gossamer.service.bridge import BridgeClient, CrawlView
 from gossamer.service.http_server import Server, server_config
 from gossamer.service.login import Login
@@ -84,6 +93,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 def startup_response(method: bytes, path: str) -> bytes:
+    path = route_path(path)
     status: bytes = b"503 Service Unavailable"
     content: Mapping[str, str | None] = _NOT_READY if path in LIVENESS else _NOT_YET
     if path == "/healthz":
