@@ -18,6 +18,7 @@ GossamerError
 └── CannotListen     a local server cannot bind to the address
 """
 
+import errno
 import warnings
 
 
@@ -92,7 +93,11 @@ class StoreFailed(GossamerError):
 
 
 class DiskFull(StoreFailed):
-    """No space left for the store or the WARC files."""
+    """No space left for a file, which the message names."""
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the file system says then."""
 
 
 class ArchiveError(GossamerError):

@@ -26,7 +26,7 @@ from gossamer.reports.explain.build import CrawlRules, build_story, refused
 from gossamer.reports.explain.recrawl import Basis, RecrawlTerms
 from gossamer.reports.explain.schedule import Caps, politeness_of
 from gossamer.reports.explain.story import Form, Story
-from gossamer.reports.explain.verdicts import cuts_of, fingerprints_of, form_of, identities_with
+from gossamer.reports.explain.verdicts import crawl_delay_in, cuts_of, fingerprints_of, form_of, identities_with
 from gossamer.reports.ports import Archive, SeedHosts, UrlReader
 from gossamer.reports.records import HostRow, Json
 from gossamer.seed.lists import with_scheme
@@ -204,7 +204,8 @@ def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOver
         rest_reason=row.rest_reason,
     )
     policy = _with_order(book.politeness(host), ordered)
-    politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, None, None, now)
+    crawl_delay = crawl_delay_in(row.robots, book.config.robots_agent, now)
+    politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, crawl_delay, None, now)
     shapes, refused = cuts_of(row.budget)
     excluded = row.excluded + type(row.excluded)(refused)
     return {

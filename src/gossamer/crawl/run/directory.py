@@ -190,6 +190,9 @@ def read_layout(directory: Path) -> tuple[int, dict[str, object]] | None:
         return workers, options
     except FileNotFoundError:
         return None
+    except NotADirectoryError as error:
+        file = next(each for each in (directory, *directory.parents) if each.exists())
+        raise NotThisCrawl(f"{file} is not a directory") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NotThisCrawl(f"{path} cannot be read ({error})") from error
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
+from gossamer.errors import NO_ROOM, DiskFull
 from gossamer.reports.export.tables import Column, Kind, Row, Value
 
 
@@ -140,19 +141,31 @@ def _word(value: Value) -> str | None:
 
 
 @contextmanager
+def naming_full_disk(name: str) -> Iterator[None]:
+    """Raises DiskFull with the name of the file that is being written, which the error of the system does not have."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise DiskFull(f"no space left for {name}") from error
+
+
+@contextmanager
 def open_output(name: str) -> Iterator[BinaryIO]:
     """A stream to the file `name`, or to standard output for `-`. Compressed if the name ends with `.gz`.
 
     The file appears when the block is done, in the place of an older one. If the block raises, nothing changes.
     """
     if name == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with naming_full_disk("standard output"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
     path = Path(name)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with unfinished.open("wb") as file:
+        with naming_full_disk(name), unfinished.open("wb") as file:
             if path.suffix == ".gz":
                 # Neither name nor date: the same rows make the same file.
                 with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
