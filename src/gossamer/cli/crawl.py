@@ -15,12 +15,13 @@ from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_
 from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl, store_kind
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
-from gossamer.observe.formatter import json_line, number_of, printable
+from gossamer.observe.formatter import count, json_line, number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
-from gossamer.seed.lists import Seed
+from gossamer.seed.lists import Seed, blocked_seeds
 
 TOO_FEW_PAGES = 3  # exit status
+BLOCKED = "blocked_address"
 _MOST_NAMED = 5  # hosts that are named at the end
 
 USAGE = "[URL...] [options]"
@@ -64,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         config = configured()
     add_seeds = given.flag(arguments, "add_seeds")
     seeds = seeds_for(config, given.texts(arguments, "urls"), add_seeds=add_seeds)
+    warn_of_blocked(config, seeds)
     return crawl_and_report(config, seeds, add_seeds=add_seeds, more=more, reread=configured)
 
 
@@ -98,6 +100,15 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
             "resume either)"
         )
     return list(seeds.values())
+
+
+def warn_of_blocked(config: Config, seeds: Sequence[Seed]) -> None:
+    """Print a warning for each seed that is a private or loopback address, which will be excluded. Raises BadSeed if
+    all are."""
+    from gossamer.config.policies import seed_addresses_for
+
+    for warning in blocked_seeds(seeds, seed_addresses_for(config)):
+        print(f"gossamer: warning: {printable(warning)}", file=sys.stderr)
 
 
 def seeds_of_queries(config: Config, add_seeds: bool) -> list[Seed]:
@@ -159,8 +170,11 @@ def crawl_and_report(
         display.close()
     print_results(config, last, sys.stdout, sys.stderr, more=more)
     location = CrawlLocation.of(config)
-    if last.queued and not config.quiet and crawl_exists(location):
-        _tell_of_paused(location, sys.stderr)
+    if not config.quiet and crawl_exists(location):
+        if last.queued:
+            _tell_of_paused(location, sys.stderr)
+        if BLOCKED in last.excluded:
+            _tell_of_blocked(location, sys.stderr)
     if code == 0 and config.min_pages is not None and last.pages < config.min_pages:
         stored = number_of(last.pages, "page")
         print(f"gossamer: error: {stored} stored, fewer than --min-pages {config.min_pages}", file=sys.stderr)
@@ -173,12 +187,31 @@ def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
     with open_crawl(location) as crawl:
         overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
     if paused := sorted(overrides.hosts.paused):
-        names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
         print(
-            f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {names}. To resume: "
-            'gossamer serve, then POST /hosts/HOST {"action": "resume"}',
+            f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {_some_of(paused)}. "
+            'To resume: gossamer serve, then POST /hosts/HOST {"action": "resume"}',
             file=err,
         )
+
+
+def _tell_of_blocked(location: CrawlLocation, err: TextIO) -> None:
+    """Which hosts have no address that may be dialled, and the option that permits it."""
+    hosts: set[str] = set()
+    with open_crawl(location) as crawl:
+        for reader in crawl.readers:
+            for chunk in reader.dead_letters.excluded((BLOCKED,)):
+                hosts.update(host for _, _, host, *_ in chunk)
+    if hosts:
+        which = "host has" if len(hosts) == 1 else "hosts have"
+        print(
+            f"{count(len(hosts))} {which} only private or loopback addresses, so not contacted: "
+            f"{_some_of(sorted(hosts))}. --allow-private permits them, --allow-network NETWORK those of a network",
+            file=err,
+        )
+
+
+def _some_of(hosts: Sequence[str]) -> str:
+    return ", ".join(map(printable, hosts[:_MOST_NAMED])) + (" …" if len(hosts) > _MOST_NAMED else "")
 
 
 def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO, *, more: int | None = None) -> None:

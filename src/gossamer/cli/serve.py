@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.crawl import seeds_of_queries
+from gossamer.cli.crawl import seeds_of_queries, warn_of_blocked
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     seeds += seeds_of_queries(config, add_seeds=True)
+    warn_of_blocked(config, seeds)
     as_json = given.flag(arguments, "json")
     if as_json and config.log.pages == "-":
         raise UsageError("--log-pages: with --json, standard output has the address and nothing else; name a file")

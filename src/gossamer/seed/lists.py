@@ -1,7 +1,7 @@
 """Parses seeds from arguments, files, standard input and the API."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, runtime_checkable
@@ -103,6 +103,15 @@ def read_seed_file(name: str, canonicalise: Canonicalise, stdin: BinaryIO) -> li
     if not seeds:
         raise UsageError(f"{where} holds no URL")
     return seeds
+
+
+def blocked_seeds(seeds: Sequence[Seed], refused_as: Callable[[HostKey], str | None]) -> list[str]:
+    """A warning for each seed whose address may not be dialled. `refused_as` says what a host is in that case. Raises
+    BadSeed if there are no other seeds."""
+    found = [BadSeed(seed.url, "blocked_address", why) for seed in seeds if (why := refused_as(seed.host)) is not None]
+    if found and len(found) == len(seeds):
+        raise found[0]
+    return [str(each) for each in found]
 
 
 def split_seed_string(text: str, is_domain: Callable[[str], bool]) -> list[str]:
