@@ -62,7 +62,7 @@ OURS: dict[str, tuple[str, ...]] = {
         *("model", "errors", "clock", "config", "crawl", "seed.lists", "observe", "ipc", "frontier.politeness"),
     ),
     # A crawl for users from Python: opens the same session as the command line does.
-    "library": ("errors", "config", "crawl", "observe", "seed"),
+    "library": ("model", "errors", "config", "crawl", "observe", "seed", "reports", "extract.full_page"),
     "__main__": ("cli",),
     # The package itself, on demand.
     "": (
@@ -77,7 +77,8 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "brotli": ("fetch.http",),
     "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warc"),
-    "pyarrow": ("reports.export.parquet",),
+    "pandas": ("library.stored_crawl",),
+    "pyarrow": ("reports.export.parquet", "library.stored_crawl"),
     "pypdf": ("extract.pdf",),
     "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),

@@ -18,9 +18,21 @@ GossamerError
 └── CannotListen     a local server cannot bind to the address
 """
 
+import errno
+import warnings
+
 
 class GossamerError(Exception):
     """Root of everything we raise on purpose."""
+
+
+class GossamerWarning(UserWarning):
+    """Something gives less than was expected: a crawl without new pages, a record that cannot be read."""
+
+    @classmethod
+    def issue(cls, text: str) -> None:
+        """Warn each time, also with a text that was shown before: a cell of a notebook is run more than once."""
+        warnings.warn_explicit(cls(text), cls, "gossamer", 1)
 
 
 class UsageError(GossamerError):
@@ -81,7 +93,11 @@ class StoreFailed(GossamerError):
 
 
 class DiskFull(StoreFailed):
-    """No space left for the store or the WARC files."""
+    """No space left for a file, which the message names."""
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the file system says then."""
 
 
 class ArchiveError(GossamerError):

@@ -95,7 +95,8 @@ def crawl(seed: str, directory: Path, settings: Settings) -> Snapshot:
 
     async def run() -> Snapshot:
         async with gossamer.Crawl(seed, config={**usual, **settings}) as running:
-            return await running.run()
+            await running.run()
+            return running.status()
 
     last = asyncio.run(run())
     assert last.finished

@@ -7,7 +7,7 @@ invalid value is rejected with a message that names the key.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -35,6 +35,7 @@ from gossamer.config.sections import (
     at_least,
 )
 from gossamer.errors import ConfigError, UsageError
+from gossamer.model.formats import did_you_mean
 
 T = TypeVar("T")
 
@@ -236,13 +237,23 @@ def _convert(value: object, kind: type[T], within: str = "") -> T:
         raise _config_error(str(error), within) from error
 
 
+def _keys() -> Iterator[str]:
+    """The keys of the file, those of sections with the section's name."""
+    for field in msgspec.structs.fields(Config):
+        if isinstance(field.default, Section):
+            yield from (f"{field.name}.{name}" for name in field.default.__struct_fields__)
+        elif field.name != "rehearse":
+            yield field.name
+
+
 def _config_error(message: str, within: str) -> ConfigError:
     """A ConfigError with the key taken from msgspec's message: 'Expected `int`, got `str` - at `$.fetch.ftp`'."""
     problem, _, where = message.partition(" - at `$")
     path = ".".join(part for part in (within, where.rstrip("`").lstrip(".")) if part)
     if found := re.search(r"unknown field `(.+?)`", problem):
         key = ".".join(part for part in (path, found.group(1)) if part)
-        return ConfigError(key, CHANGED_KEYS.get(key, "no such key"))
+        near = did_you_mean(key, (f"{path}.{name}" for name in HostSection.__struct_fields__) if within else _keys())
+        return ConfigError(key, CHANGED_KEYS.get(key) or "no such key" + (f". {near}" if near else ""))
     if _OURS(problem):
         key, _, rest = problem.partition(" ")
         return ConfigError(".".join(part for part in (path, key) if part), rest)

@@ -88,6 +88,7 @@ _shtab_gossamer_dead_options=(
   "--reason[only URLs that failed for this reason]:REASON:"
   "--class[corrupted\: only URLs with broken bodies\; failed\: only others]:failure_class:(failed corrupted)"
   "--json[list\: print one JSON object per line\; otherwise one object]"
+  "--no-header[print no column headings]"
   ":default\: list:(list requeue drop)"
 )
 
@@ -165,6 +166,7 @@ _shtab_gossamer_hosts_options=(
   "--cut[only hosts with a trap that was cut]"
   "--sort[order of the lines (default\: queued)]:sort:(queued fetched excluded next host)"
   "--limit[at most N hosts]:N:"
+  "--no-header[print no column headings]"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -192,6 +194,7 @@ _shtab_gossamer_pages_options=(
   "--state[only pages in this state]:state:(queued stored duplicate redirect missing gone excluded dead)"
   "--host[only pages of this host]:HOST:"
   "--limit[at most N pages]:N:"
+  "--no-header[print no column headings]"
   "--parts[show the parts of each priority (JSON\: priority_parts)]"
 )
 

@@ -285,6 +285,7 @@ class Watch:
             discoveries=discoveries,
             overdue=self._overdue if requeue.next_date <= now else 0,
             waiting=requeue.backlog,
+            young=rates.is_young(now),
             dear_hosts=len(requeue.planner.backlogs.prices),
         )
 

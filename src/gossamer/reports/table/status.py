@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gossamer.model.states import UrlState
 from gossamer.model.units import Domain, Fingerprint, Instant, Url
+from gossamer.model.url_record import RobotsFact
 from gossamer.observe.wait_reasons import Waits
 from gossamer.reports.records import HOST_SORTS, MOST_OVERDUE, HostFilter, HostRow, Json, RecrawlReport, UrlOutcome
 from gossamer.store.ports import Database
@@ -168,7 +169,11 @@ class HostQueries:
         if some := [host_id for host_id, *_, excluded in rows if excluded]:
             for host_id, reason, number in self._db.fetch_all("exclusions_of_hosts", some):
                 exclusions[host_id][reason] = number
-        return {row[0]: HostRow._make((*row[1:-1], exclusions[row[0]])) for row in rows}
+        robots: dict[int, tuple[RobotsFact, ...]] = {}
+        for host_id, status, fetched_at, expires_at, body in self._db.fetch_all("crawl_delays_of_hosts", ids):
+            fact = RobotsFact(status=status, fetched_at=fetched_at, expires_at=expires_at, body=body)
+            robots[host_id] = (*robots.get(host_id, ()), fact)
+        return {row[0]: HostRow._make((*row[1:-1], exclusions[row[0]], robots.get(row[0], ()))) for row in rows}
 
 
 def _exact_name(wanted: HostFilter) -> str | None:
