@@ -15,7 +15,7 @@ import pytest
 
 import gossamer
 from gossamer.crawl.run.opener import CrawlLocation, open_crawl
-from gossamer.observe.snapshot import Snapshot
+from gossamer.library.summary import Summary
 from gossamer.reports.records import PageFilter
 from tests.integration.crawl_process import Command, Constants, wait_until
 from tests.integration.crawl_process import gossamer as command
@@ -89,18 +89,17 @@ RULES: dict[str, tuple[Settings, Settings]] = {
 }
 
 
-def crawl(seed: str, directory: Path, settings: Settings) -> Snapshot:
-    """Crawl to the end, with the library."""
+def crawl(seed: str, directory: Path, settings: Settings) -> Any:
+    """Crawl to the end, with the library. Returns the field `readmission`."""
     usual: dict[str, Any] = {"delay": 0.0, "delay_factor": 0.0, "allow_private": True, "dir": str(directory)}
 
-    async def run() -> Snapshot:
+    async def run() -> Summary:
         async with gossamer.Crawl(seed, config={**usual, **settings}) as running:
-            await running.run()
-            return running.status()
+            return await running.run()
 
     last = asyncio.run(run())
     assert last.finished
-    return last
+    return last.to_dict()["readmission"]
 
 
 def urls(directory: Path) -> dict[str, str]:
@@ -127,15 +126,14 @@ def test_a_crawl_that_was_widened_ends_with_the_urls_of_one_that_was_wide_from_t
 ) -> None:
     for name, (narrow, wide) in RULES.items():
         directory = tmp_path / name
-        assert crawl(site, directory, narrow).readmission is None
+        assert crawl(site, directory, narrow) is None
         assert urls(directory) != wanted[name], name
 
-        last = crawl(site, directory, wide)
+        found = crawl(site, directory, wide)
 
         assert urls(directory) == wanted[name], name
-        assert last.readmission is not None and last.readmission.complete, name
-        assert last.readmission.returned > 0, name
-        assert crawl(site, directory, wide).readmission is None, name
+        assert found["done"] == found["pages"] and found["returned"] > 0, name
+        assert crawl(site, directory, wide) is None, name
 
 
 def test_rules_that_were_wide_then_narrow_lose_nothing_when_they_are_wide_again(
@@ -290,9 +288,10 @@ def test_a_file_of_the_archive_that_cannot_be_read_is_named_and_counted(tmp_path
         whole = file.read_bytes()
         file.write_bytes(bytes(len(whole)))
 
-        last = crawl(site, tmp_path, ANY)
+        found = crawl(site, tmp_path, ANY)
 
-    assert last.readmission is not None
-    assert (last.readmission.pages, last.readmission.unreadable, last.readmission.returned) == (6, 6, 0)
-    assert last.readmission.unreadable_files[0].startswith(file.name)
+    assert found == {"pages": 6, "done": 6, "returned": 0, "unreadable": 6}
+    events = [json.loads(line) for line in (tmp_path / "crawl.log").read_text().splitlines()]
+    (ended,) = (event for event in events if event["event"] == "rules.readmitted")
+    assert ended["unreadable"] == 6 and ended["files"].startswith(file.name)
     assert len(urls(tmp_path)) == count // 3
