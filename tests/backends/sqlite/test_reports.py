@@ -20,7 +20,9 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.reports.all_workers import WorkerStore, list_dead, list_pages
-from gossamer.reports.records import DeadFilter, Json, PageFilter, dead_object, page_object
+from gossamer.reports.export.formats import page_object
+from gossamer.reports.export.tables import PageColumns
+from gossamer.reports.records import DeadFilter, Json, PageFilter, dead_object
 from gossamer.reports.table.reader import TableReader
 from gossamer.reports.table.status import StatusQueries
 from gossamer.store.ports import Location
@@ -131,7 +133,10 @@ def half(facts: PriorityFacts) -> float:
 
 
 def pages_of(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
-    return (page_object(row, half) for row in list_pages([WorkerStore(TableReader(SqliteDatabase(db)))], wanted))
+    return (
+        page_object(row, PageColumns(half))
+        for row in list_pages([WorkerStore(TableReader(SqliteDatabase(db)))], wanted)
+    )
 
 
 def dead_of(db: sqlite3.Connection, wanted: DeadFilter) -> Iterator[Json]:
