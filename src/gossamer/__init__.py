@@ -4,7 +4,7 @@ Read the packages in the order a URL passes through them: `seed`, `filter`, `see
 `fetch`, `dedup`, `extract`, `recrawl`, `store`. The values that travel between them are in `model`;
 `crawl.engine` joins the stages, `crawl.run.assemble` builds a crawl, `crawl.run.store` chooses the backends.
 
-For use from Python: `Crawl`, `crawl_pages`, `Page`, `Outcome` and `Hook` (docs/EXTENDING.md).
+For use from Python: `Crawl`, `run`, `crawl_pages`, `open`, `Page` and `Hook` (docs/EXTENDING.md).
 """
 
 from typing import TYPE_CHECKING
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from gossamer.extract.full_page import LinkKind, Wanted
     from gossamer.extract.selection import Selection
     from gossamer.extract.structured_data import Form
-    from gossamer.library.blocking import crawl_pages
+    from gossamer.library.blocking import crawl_pages, run
     from gossamer.library.crawl import Crawl
     from gossamer.library.stored_crawl import StoredCrawl, open
+    from gossamer.library.summary import Summary
 
 
 __all__ = [
@@ -37,10 +38,12 @@ __all__ = [
     "Selection",
     "SelectorError",
     "StoredCrawl",
+    "Summary",
     "Wanted",
     "__version__",
     "crawl_pages",
     "open",
+    "run",
 ]
 
 _PLACES = {
@@ -56,9 +59,11 @@ _PLACES = {
     "Selection": "gossamer.extract.selection",
     "SelectorError": "gossamer.errors",
     "StoredCrawl": "gossamer.library.stored_crawl",
+    "Summary": "gossamer.library.summary",
     "Wanted": "gossamer.extract.full_page",
     "crawl_pages": "gossamer.library.blocking",
     "open": "gossamer.library.stored_crawl",
+    "run": "gossamer.library.blocking",
 }
 
 

@@ -19,6 +19,7 @@ GossamerError
 """
 
 import errno
+import warnings
 
 
 class GossamerError(Exception):
@@ -27,6 +28,11 @@ class GossamerError(Exception):
 
 class GossamerWarning(UserWarning):
     """Something gives less than was expected: a crawl without new pages, a record that cannot be read."""
+
+    @classmethod
+    def issue(cls, text: str) -> None:
+        """Warn each time, also with a text that was shown before: a cell of a notebook is run more than once."""
+        warnings.warn_explicit(cls(text), cls, "gossamer", 1)
 
 
 class UsageError(GossamerError):

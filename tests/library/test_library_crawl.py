@@ -49,15 +49,15 @@ def paths(server: SmallServer, urls: list[str]) -> set[str]:
     return {url.removeprefix(server.base) for url in urls}
 
 
-def test_the_first_example_gives_every_page_with_its_title(server: SmallServer, tmp_path: Path) -> None:
-    titles = asyncio.run(example(0)["main"](server.base + "/", **local(tmp_path)))
+def test_the_example_with_an_event_loop_gives_every_page_with_its_title(server: SmallServer, tmp_path: Path) -> None:
+    titles = asyncio.run(example(1)["main"](server.base + "/", **local(tmp_path)))
 
     assert paths(server, list(titles)) == {"/", "/a", "/b", "/private/c"}
     assert titles[server.base + "/b"] == "second"
 
 
-def test_the_example_without_an_event_loop_finds_the_longest_page(server: SmallServer, tmp_path: Path) -> None:
-    assert example(1)["longest"](server.base + "/", **local(tmp_path)).endswith("/a")
+def test_the_first_example_finds_the_longest_page(server: SmallServer, tmp_path: Path) -> None:
+    assert example(0)["longest"](server.base + "/", **local(tmp_path)).endswith("/a")
 
 
 def test_the_example_of_selectors_reads_what_is_in_the_boxes(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_slow_consumer_slows_the_crawl_down(tmp_path: Path) -> None:
         async with Crawl(server.base + "/", **local(tmp_path)) as crawl:
             async for _ in crawl.pages():
                 for _ in range(60_000):
-                    now = crawl.status()
+                    now = crawl._open_session().watch.snapshot()
                     if now.queues["listeners"].saturation >= 0.8 and not now.in_flight:
                         return now.fetched
                     await asyncio.sleep(0.01)

@@ -56,7 +56,7 @@ def report_sections(
 ) -> list[Section]:
     """The content of the report, without empty sections."""
     sections = [
-        Section(_headline(snapshot, max_pages), tuple(_totals(snapshot))),
+        Section(headline(snapshot, max_pages), tuple(_totals(snapshot))),
         Section("Status codes", _reasons(snapshot.statuses)),
         Section("Errors by reason", _reasons(snapshot.errors)),
         Section("Excluded by reason", _reasons(snapshot.excluded)),
@@ -67,7 +67,8 @@ def report_sections(
     return [section for section in sections if section.rows]
 
 
-def _headline(snapshot: Snapshot, max_pages: int | None) -> str:
+def headline(snapshot: Snapshot, max_pages: int | None) -> str:
+    """How a crawl ended. `max_pages` is its page limit."""
     urls = formatter.number_of(snapshot.queued, "URL")
     match snapshot.stopped:
         case "finished":
