@@ -107,9 +107,10 @@ def test_the_report_agrees_with_the_database(crawled: Crawled) -> None:
 def test_the_report_agrees_with_the_server(crawled: Crawled) -> None:
     report = crawled.ended.report
     robots = [r for r in crawled.requests if r.target == "/robots.txt"]
+    guesses = [r for r in crawled.requests if r.target == "/sitemap.xml" and r.status == 404]
 
     assert report["robots_fetched"] == len(robots) == report["hosts"]
-    assert report["fetched"] == len(crawled.requests) - len(robots)
+    assert report["fetched"] == len(crawled.requests) - len(robots) - len(guesses)
     assert report["politeness_violations"] == 0
 
 

@@ -100,11 +100,11 @@ def test_the_usual_place_is_looked_at_unless_that_is_switched_off(tmp_path: Path
 def test_a_host_without_a_sitemap_is_asked_once_and_only_explain_tells(tmp_path: Path) -> None:
     with SmallServer({"/": links("/page"), "/page": page("page")}) as server:
         ended = crawl(server, tmp_path)
-        asked = server.paths()
+        asked, guesses = server.paths(), server.guesses
         told = gossamer("explain", f"{server.base}/sitemap.xml", "--dir", tmp_path / "crawl").out
         robots = gossamer("explain", server.base, "--dir", tmp_path / "crawl", "--json").report["robots"]
 
-    assert asked == ["/robots.txt", "/sitemap.xml", "/", "/page"]
+    assert (asked, guesses) == (["/robots.txt", "/", "/page"], 1)
     assert states(tmp_path) == {"/": "stored", "/page": "stored"}
     report = ended.report
     assert [report[key] for key in ("discovered", "fetched", "missing", "errors", "excluded")] == [2, 2, 0, {}, {}]
