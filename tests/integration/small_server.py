@@ -52,7 +52,7 @@ class SmallServer:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._site: Site = (lambda path, _: site.get(path, NOTHING)) if isinstance(site, dict) else site
-        self._has_sitemap = lambda: isinstance(site, dict) and GUESSED in site
+        self._pages = site if isinstance(site, dict) else {}
         self._lock = threading.Lock()
         self._place = (address, port)
         self._tls = tls
@@ -70,7 +70,7 @@ class SmallServer:
             wbufsize = -1  # head and body leave together
 
             def do_GET(self) -> None:
-                if self.path == GUESSED and not outer._has_sitemap():
+                if self.path == GUESSED and GUESSED not in outer._pages:
                     with outer._lock:
                         outer.guesses += 1
                     self._send(NOTHING)
