@@ -52,7 +52,7 @@ class SmallServer:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._site: Site = (lambda path, _: site.get(path, NOTHING)) if isinstance(site, dict) else site
-        self._pages = site if isinstance(site, dict) else {}
+        self._known = site if isinstance(site, dict) else None
         self._lock = threading.Lock()
         self._place = (address, port)
         self._tls = tls
@@ -70,7 +70,7 @@ class SmallServer:
             wbufsize = -1  # head and body leave together
 
             def do_GET(self) -> None:
-                if self.path == GUESSED and GUESSED not in outer._pages:
+                if outer._is_guess(self.path):
                     with outer._lock:
                         outer.guesses += 1
                     self._send(NOTHING)
@@ -131,6 +131,11 @@ class SmallServer:
         self._server.socket.shutdown(socket.SHUT_RDWR)  # wakes who is waiting for a connection
         self._thread.join()
         self._server.server_close()
+
+    def _is_guess(self, path: str) -> bool:
+        if self._known is None:
+            return path == GUESSED
+        return path.endswith(GUESSED) and path not in self._known  # what reaches a proxy is a whole URL
 
     @property
     def base(self) -> str:

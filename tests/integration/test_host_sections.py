@@ -214,7 +214,7 @@ def test_a_proxied_host_is_asked_through_its_proxy_and_looked_up_by_it(
         monkeypatch.setenv("THE_PROXY", f"http://joe:{SECRET}@127.0.0.1:{proxy.port}")
         ended = crawl(tmp_path, '[host."*.test"]\nproxy_env = "THE_PROXY"\n', f"{far}/", "--dns", "127.0.0.1:9")
 
-    assert proxy.paths() == [f"{far}/robots.txt", f"{far}/sitemap.xml", f"{far}/", f"{far}/a"]
+    assert proxy.paths() == [f"{far}/robots.txt", f"{far}/", f"{far}/a"]
     assert {asked.headers["Host"] for asked in proxy.asked} == {"far.test"}
     assert all(asked.headers["Proxy-Authorization"].startswith("Basic ") for asked in proxy.asked)
     assert (ended.report["pages"], ended.report["politeness_violations"]) == (2, 0)
