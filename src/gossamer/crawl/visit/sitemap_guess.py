@@ -25,7 +25,7 @@ from gossamer.model.task import Visit
 from gossamer.model.units import Instant, Origin, Seconds, Url
 
 WELL_KNOWN: Final = "/sitemap.xml"
-_READ_BYTES: Final = 16_384
+_READ_BYTES: Final = 16_384  # on the wire, and without codings
 
 
 class SitemapGuesser:
@@ -131,4 +131,4 @@ class SitemapGuesser:
 
 
 def _is_sitemap(response: Response) -> bool:
-    return begins_as_sitemap(payload(response).body, response.headers.get("content-type"))
+    return begins_as_sitemap(payload(response, _READ_BYTES).body, response.headers.get("content-type"))
