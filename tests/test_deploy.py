@@ -1,6 +1,7 @@
 """What is in deploy/ fits the service: metrics, labels and options that are named there exist, and each file is found
 good by the program that reads it."""
 
+import http.client
 import json
 import re
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,13 @@ from gossamer.config.load import make_config, with_underscores
 from gossamer.service.metric_table import METRICS
 from tests.debian import unpacked
 from tests.dependencies import needed_by
+from tests.integration.crawl_process import wait_until
+from tests.service.service_process import Service, lasting_port
 from tests.test_docs import options_of
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
+GRAFANA = DEPLOY / "grafana"
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 ROOT = DEPLOY.parent
 BY_NAME = {metric.name: metric for metric in METRICS}
 ENDINGS = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
@@ -36,7 +42,7 @@ def promtool(*arguments: str | Path) -> str:
 
 
 def expressions_of_dashboard() -> list[str]:
-    panels = json.loads((DEPLOY / "grafana-dashboard.json").read_text(encoding="utf-8"))["panels"]
+    panels = json.loads((GRAFANA / "dashboards" / "gossamer.json").read_text(encoding="utf-8"))["panels"]
     return [target["expr"] for panel in panels for target in panel.get("targets", [])]
 
 
@@ -91,7 +97,7 @@ def test_prometheus_can_read_every_expression_of_the_dashboard(tmp_path: Path) -
 
 
 def test_panels_lie_beside_each_other_and_have_numbers_of_their_own() -> None:
-    panels = json.loads((DEPLOY / "grafana-dashboard.json").read_text(encoding="utf-8"))["panels"]
+    panels = json.loads((GRAFANA / "dashboards" / "gossamer.json").read_text(encoding="utf-8"))["panels"]
     taken: set[tuple[int, int]] = set()
 
     assert len({panel["id"] for panel in panels}) == len(panels)
@@ -113,15 +119,52 @@ def test_the_scrape_configuration_is_good(name: str) -> None:
     assert "SUCCESS" in promtool("check", "config", "--syntax-only", name)
 
 
-def test_the_configuration_for_the_container_can_be_used() -> None:
-    config = make_config(with_underscores(tomllib.loads((DEPLOY / "gossamer.toml").read_text(encoding="utf-8"))), {})
+@pytest.mark.service
+def test_prometheus_reads_the_metrics_of_the_container_configuration_without_a_token(tmp_path: Path) -> None:
+    text = (DEPLOY / "gossamer.toml").read_text(encoding="utf-8")
+    metrics = make_config(with_underscores(tomllib.loads(text)), {}).service.metrics_address
+    scraping = yaml.safe_load((DEPLOY / "prometheus-container.yml").read_text(encoding="utf-8"))
+    (target,) = scraping["scrape_configs"][0]["static_configs"][0]["targets"]
+    assert metrics is not None and metrics[0] == "0.0.0.0"
+    assert target == f"gossamer:{metrics[1]}" and "gossamer" in COMPOSE["services"]
 
-    targets = yaml.safe_load((DEPLOY / "prometheus-container.yml").read_text())["scrape_configs"][0]["static_configs"]
-    assert targets[0]["targets"][0].split(":")[0] in config.service.names
+    (tmp_path / "gossamer.toml").write_text(text.replace(str(metrics[1]), "0"))
+    options = ["--config", tmp_path / "gossamer.toml", "--host", "0.0.0.0"]
+    with Service(tmp_path / "crawl", *options) as service:
+        scraping["scrape_configs"][0]["static_configs"][0]["targets"] = [f"127.0.0.1:{service.metrics_port}"]
+        scraping |= {"global": {"scrape_interval": "1s"}, "rule_files": [str(DEPLOY / "alerts.yml")]}
+        (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(scraping))
+        with prometheus(tmp_path) as port:
+            wait_until(lambda: value_of("gossamer_uptime_seconds", port) is not None, "a scrape")
+            assert value_of("up", port) == "1"
 
-    text = (DEPLOY / "Containerfile").read_text()
-    assert json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, flags=re.MULTILINE)[0])[-1] == "0.0.0.0"
-    assert "'Host': '0.0.0.0'" in text  # the one name under which it may always be called there
+
+@contextmanager
+def prometheus(folder: Path) -> Iterator[int]:
+    """A Prometheus with the configuration in this folder. Its port."""
+    port = lasting_port()
+    command = [
+        str(unpacked("prometheus") / "usr" / "bin" / "prometheus"),
+        *(f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}"),
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    with (folder / "prometheus.log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        try:
+            yield port
+        finally:
+            process.kill()
+
+
+def value_of(query: str, port: int) -> str | None:
+    """The value of an instant query; None if there is none yet."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        try:
+            connection.request("GET", f"/api/v1/query?query={query}")
+            answer = connection.getresponse()
+        except ConnectionRefusedError:
+            return None
+        found = json.loads(answer.read())["data"]["result"] if answer.status == 200 else []
+        return found[0]["value"][1] if found else None
 
 
 # --- systemd ---------------------------------------------------------------------------------------------
@@ -156,7 +199,7 @@ def test_systemd_finds_the_unit_good_and_well_shut_in(tmp_path: Path) -> None:
 def test_the_unit_and_the_container_start_the_service_with_options_that_exist() -> None:
     started = re.findall(r"^ExecStart=\S+ (.*)$", UNIT, flags=re.MULTILINE)
     entry = re.findall(r"^ENTRYPOINT (.*)$", (DEPLOY / "Containerfile").read_text(), flags=re.MULTILINE)
-    command = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["gossamer"]["command"]
+    command = COMPOSE["services"]["gossamer"]["command"]
 
     assert len(started) == len(entry) == 1
     for words in (started[0].split(), [*json.loads(entry[0])[1:], *command]):
@@ -220,13 +263,41 @@ def test_the_extra_all_is_the_sum_of_the_others() -> None:
     assert set(extras["all"]) == others
 
 
-def test_what_compose_mounts_and_builds_exists() -> None:
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
+def test_what_compose_mounts_and_builds_exists_and_only_this_machine_reaches_it() -> None:
+    services = COMPOSE["services"]
+    named = set()
 
     assert (DEPLOY / services["gossamer"]["build"]["context"] / services["gossamer"]["build"]["dockerfile"]).exists()
     for service in services.values():
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
-            assert not source.startswith(".") or (DEPLOY / source).exists()
+            if source.startswith("."):
+                assert (DEPLOY / source).exists() and volume.endswith(":ro")
+            else:
+                named.add(source)
         for port in service.get("ports", []):
             assert port.startswith("127.0.0.1:")
+    assert named == set(COMPOSE["volumes"]) == {"crawl", "prometheus", "grafana"}
+
+
+def test_compose_uses_images_of_one_version_each_under_their_own_users_and_watches_their_health() -> None:
+    for name, service in COMPOSE["services"].items():
+        assert "build" in service or re.fullmatch(r"[a-z]+/[a-z]+:v?\d+\.\d+\.\d+", service["image"]), name
+        assert "user" not in service  # Prometheus cannot write to its volume as another user
+        assert re.search(r"Host'?: '?localhost", " ".join(service["healthcheck"]["test"])), name
+        for other, how in service.get("depends_on", {}).items():
+            assert other in COMPOSE["services"] and how == {"condition": "service_healthy"}
+    assert "'Host': 'localhost'" in (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+
+
+def test_grafana_is_provisioned_with_prometheus_and_the_dashboard() -> None:
+    (source,) = yaml.safe_load((GRAFANA / "provisioning/datasources/prometheus.yaml").read_text())["datasources"]
+    (provider,) = yaml.safe_load((GRAFANA / "provisioning/dashboards/gossamer.yaml").read_text())["providers"]
+    mounted = {volume.split(":")[1]: volume.split(":")[0] for volume in COMPOSE["services"]["grafana"]["volumes"]}
+
+    assert source["url"] == "http://prometheus:9090" and "prometheus" in COMPOSE["services"]
+    assert (DEPLOY / mounted["/etc/grafana/provisioning"]).resolve() == GRAFANA / "provisioning"
+    assert (DEPLOY / mounted[provider["options"]["path"]] / "gossamer.json").exists()
+    smoke = (DEPLOY / "smoke.sh").read_text(encoding="utf-8")
+    assert f"/api/datasources/uid/{source['uid']}/health" in smoke
+    assert subprocess.run(["bash", "-n", DEPLOY / "smoke.sh"], timeout=60).returncode == 0

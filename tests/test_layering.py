@@ -62,9 +62,13 @@ OURS: dict[str, tuple[str, ...]] = {
         *("model", "errors", "clock", "config", "crawl", "seed.lists", "observe", "ipc", "frontier.politeness"),
     ),
     # A crawl for users from Python: opens the same session as the command line does.
-    "library": ("errors", "config", "crawl", "observe", "seed"),
+    "library": ("model", "errors", "config", "crawl", "observe", "seed", "reports", "extract.full_page"),
     "__main__": ("cli",),
-    "": ("version", "library", "crawl.events", "crawl.hooks"),  # the package itself, on demand
+    # The package itself, on demand.
+    "": (
+        *("version", "errors", "library", "crawl.events", "crawl.hooks", "crawl.page"),
+        *("extract.full_page", "extract.selection", "extract.structured_data"),
+    ),
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
 
@@ -73,7 +77,8 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "brotli": ("fetch.http",),
     "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warc"),
-    "pyarrow": ("reports.export.parquet",),
+    "pandas": ("library.stored_crawl",),
+    "pyarrow": ("reports.export.parquet", "library.stored_crawl"),
     "pypdf": ("extract.pdf",),
     "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
@@ -86,7 +91,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "rbloom": ("sketch",),
     "rich": ("observe",),
     "starlette": ("service",),
-    "turbohtml": ("extract", "seed.engines"),
+    "turbohtml": ("extract", "seed.engines", "crawl.page"),
     "uvicorn": ("service.http_server",),
     "uvloop": ("crawl.run.signals", "library", "service.front_process", "service.server", "lab.simweb", "workers"),
     "xxhash": ("filter", "seen", "lab.simweb"),
@@ -131,6 +136,7 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         ("backends.memory", "backends.warc"),
         ("crawl.run.assemble", "reports"),
         ("crawl.run.crawl", "reports"),
+        ("crawl.run.seed_outcomes", "reports.ports"),
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),

@@ -4,7 +4,7 @@ Read the packages in the order a URL passes through them: `seed`, `filter`, `see
 `fetch`, `dedup`, `extract`, `recrawl`, `store`. The values that travel between them are in `model`;
 `crawl.engine` joins the stages, `crawl.run.assemble` builds a crawl, `crawl.run.store` chooses the backends.
 
-For use from Python: `Crawl`, `crawl_pages`, `Page`, `Outcome` and `Hook` (docs/EXTENDING.md).
+For use from Python: `Crawl`, `run`, `crawl_pages`, `open`, `Page` and `Hook` (docs/EXTENDING.md).
 """
 
 from typing import TYPE_CHECKING
@@ -13,19 +13,57 @@ from gossamer.version import __version__
 
 if TYPE_CHECKING:
     from gossamer.crawl.events import Outcome
-    from gossamer.crawl.hooks import Hook, Page
-    from gossamer.library.blocking import crawl_pages
+    from gossamer.crawl.hooks import Hook
+    from gossamer.crawl.page import Page, PageLink
+    from gossamer.errors import GossamerError, GossamerWarning, SelectorError
+    from gossamer.extract.full_page import LinkKind, Wanted
+    from gossamer.extract.selection import Selection
+    from gossamer.extract.structured_data import Form
+    from gossamer.library.blocking import crawl_pages, run
     from gossamer.library.crawl import Crawl
+    from gossamer.library.stored_crawl import StoredCrawl, open
+    from gossamer.library.summary import Summary
 
 
-__all__ = ["Crawl", "Hook", "Outcome", "Page", "__version__", "crawl_pages"]
+__all__ = [
+    "Crawl",
+    "Form",
+    "GossamerError",
+    "GossamerWarning",
+    "Hook",
+    "LinkKind",
+    "Outcome",
+    "Page",
+    "PageLink",
+    "Selection",
+    "SelectorError",
+    "StoredCrawl",
+    "Summary",
+    "Wanted",
+    "__version__",
+    "crawl_pages",
+    "open",
+    "run",
+]
 
 _PLACES = {
     "Crawl": "gossamer.library.crawl",
+    "Form": "gossamer.extract.structured_data",
+    "GossamerError": "gossamer.errors",
+    "GossamerWarning": "gossamer.errors",
     "Hook": "gossamer.crawl.hooks",
+    "LinkKind": "gossamer.extract.full_page",
     "Outcome": "gossamer.crawl.events",
-    "Page": "gossamer.crawl.hooks",
+    "Page": "gossamer.crawl.page",
+    "PageLink": "gossamer.crawl.page",
+    "Selection": "gossamer.extract.selection",
+    "SelectorError": "gossamer.errors",
+    "StoredCrawl": "gossamer.library.stored_crawl",
+    "Summary": "gossamer.library.summary",
+    "Wanted": "gossamer.extract.full_page",
     "crawl_pages": "gossamer.library.blocking",
+    "open": "gossamer.library.stored_crawl",
+    "run": "gossamer.library.blocking",
 }
 
 

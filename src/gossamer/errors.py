@@ -4,6 +4,7 @@ GossamerError
 ├── UsageError       the command or configuration is wrong: exit 2, say which value
 │   ├── ConfigError      a key, value or pair of keys in gossamer.toml or an option
 │   ├── BadSeed          a seed that is not a crawlable URL
+│   ├── SelectorError    a CSS selector or an XPath expression that cannot be used
 │   └── MissingExtra     an optional package is not installed: exit 2, say how to install it
 ├── DirectoryError   the crawl directory cannot be used: exit 1, nothing was touched
 │   ├── DirectoryInUse   another process has it open
@@ -17,9 +18,21 @@ GossamerError
 └── CannotListen     a local server cannot bind to the address
 """
 
+import errno
+import warnings
+
 
 class GossamerError(Exception):
     """Root of everything we raise on purpose."""
+
+
+class GossamerWarning(UserWarning):
+    """Something gives less than was expected: a crawl without new pages, a record that cannot be read."""
+
+    @classmethod
+    def issue(cls, text: str) -> None:
+        """Warn each time, also with a text that was shown before: a cell of a notebook is run more than once."""
+        warnings.warn_explicit(cls(text), cls, "gossamer", 1)
 
 
 class UsageError(GossamerError):
@@ -41,6 +54,14 @@ class BadSeed(UsageError):
         shown = text if len(text) <= 200 else text[:200] + "…"
         super().__init__(f"bad seed {shown!r}{f' ({where})' if where else ''}: {meaning} ({reason})")
         self.text, self.reason = text, reason
+
+
+class SelectorError(UsageError):
+    """A CSS selector or an XPath expression cannot be used. Carries its text."""
+
+    def __init__(self, what: str, text: str, problem: str) -> None:
+        super().__init__(f"bad {what} {text!r}: {problem}")
+        self.text = text
 
 
 class MissingExtra(UsageError):
@@ -72,7 +93,11 @@ class StoreFailed(GossamerError):
 
 
 class DiskFull(StoreFailed):
-    """No space left for the store or the WARC files."""
+    """No space left for a file, which the message names."""
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the file system says then."""
 
 
 class ArchiveError(GossamerError):

@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,12 @@ from gossamer.cli.crawl import print_results, seeds_for
 from gossamer.cli.main import main
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.errors import DiskFull
 from gossamer.model.units import Instant
+from gossamer.observe.formatter import number_of
 from gossamer.observe.snapshot import Snapshot
+from gossamer.reports.export.formats import open_output
+from gossamer.reports.export.markdown import open_folder
 from tests.cli.crawl_samples import change, small_crawl
 
 
@@ -38,7 +43,13 @@ Captured = pytest.CaptureFixture[str]
         (["crawl", "--max-pages", "many"], 2, "argument --max-pages: 'many' is not a whole number"),
         (["crawl", "--delay", "x"], 2, "argument --delay: 'x' is not a number"),
         (["crawl", "--delay", "nan", "a.test"], 2, "--delay: "),
-        (["crawl", "--max-p", "1"], 2, "unrecognized arguments: --max-p"),
+        (["crawl", "--max-page", "1"], 2, "unknown option --max-page. Did you mean '--max-pages'?"),
+        (["pages", "--max-pages=1"], 2, "unrecognized arguments: --max-pages=1"),
+        (["crawl", "--config", "misspelt.toml", "a.test"], 2, "misspelt.toml: max_pagse: no such key. Did you mean '"),
+        (["crawl", "--dir", "afile", "a.test"], 1, "afile is not a directory"),
+        (["crawl", "--dir", "afile/below", "a.test"], 1, "afile is not a directory"),
+        (["status", "--dir", "afile"], 1, "afile is not a directory"),
+        (["explain", "a.test", "--dir", "afile"], 1, "afile is not a directory"),
         (["crawl", "--seeds", "nowhere.txt"], 2, "cannot read seeds from nowhere.txt: No such file or directory"),
         (["crawl", "ftp://a.test/"], 2, "bad seed 'ftp://a.test/' (argument 1): not http or https"),
         (["crawl", "--dns", "nonsense", "a.test"], 2, "--dns: must be HOST:PORT"),
@@ -53,7 +64,12 @@ Captured = pytest.CaptureFixture[str]
         (["demo", "--pages", "0"], 2, "--pages: must be at least 1, not 0"),
     ],
 )
-def test_what_goes_wrong_is_said_in_one_line(words: list[str], code: int, message: str, capsys: Captured) -> None:
+def test_what_goes_wrong_is_said_in_one_line(
+    words: list[str], code: int, message: str, capsys: Captured, tmp_path: Path
+) -> None:
+    (tmp_path / "afile").touch()
+    (tmp_path / "misspelt.toml").write_text("max_pagse = 3\n")
+
     assert main(words) == code
 
     out, err = capsys.readouterr()
@@ -158,6 +174,7 @@ def test_a_page_is_a_line_with_time_priority_depth_size_status_and_url(tmp_path:
     assert main(["pages"]) == 0
 
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["FETCHED", "PRIORITY", "DEPTH", "BYTES", "STATUS", "URL"],
         ["2023-11-14T22:13:20.000Z", "2.0000", "2", "4321", "200", "http://h.test/1"],
         ["-", "2.0000", "2", "-", "dead", "http://h.test/2"],
         ["-", "2.0000", "2", "-", "queued", "http://h.test/3"],
@@ -171,7 +188,7 @@ def test_pages_export_and_dead_show_the_score_of_the_ordering_and_its_parts(tmp_
     change(crawl, "UPDATE urls SET links = 2 WHERE id = 2")
     parts = {"novelty": 9.7, "references": 2.0, "domain_references": 0.07}
 
-    main(["pages", "--parts"])
+    main(["pages", "--parts", "--no-header"])
     _, line, _ = capsys.readouterr().out.splitlines()
     main(["pages", "--parts", "--json"])
     _, page, _ = map(json.loads, capsys.readouterr().out.splitlines())
@@ -227,10 +244,68 @@ def test_dead_letters_are_listed_requeued_and_dropped(tmp_path: Path, capsys: Ca
     dropped = capsys.readouterr().out
     main(["dead", "list"])
 
-    assert listed.split()[1:6] == ["failed", "conn_refused", "3", "tries", "http://h.test/2"]
+    heading, letter = listed.splitlines()
+    assert heading.split() == ["SINCE", "REASON", "TRIES", "URL", "DETAIL"]
+    assert letter.split() == ["2023-11-14T22:13:20.000Z", "conn_refused", "3", "http://h.test/2", "port", "80"]
+    assert heading.index("DETAIL") == letter.index("port 80")
     assert json.loads(none) == {"requeued": 0}
     assert json.loads(dropped) == {"dropped": 1}
     assert capsys.readouterr().out == ""
+
+
+def test_numbers_are_written_with_the_singular_for_one_only(tmp_path: Path, capsys: Captured) -> None:
+    counted = [(number_of(n, "URL"), number_of(n, "retry", "retries", counted_to=2)) for n in (0, 1, 2)]
+    assert counted == [("0 URLs", "0 retries"), ("1 URL", "1 retry"), ("2 URLs", "2 or more retries")]
+    told = []
+    for dead in (0, 1, 2):
+        crawl = small_crawl(tmp_path / f"crawl{dead}")
+        change(crawl, "UPDATE urls SET state = 7, reason = 'conn_refused', tries = 3")
+        change(crawl, "UPDATE urls SET state = 0 WHERE id > ?", dead)
+        main(["dead", "requeue", "--dir", crawl.name])
+        told.append(capsys.readouterr().out)
+
+    assert told == [
+        "0 dead letters requeued\n",
+        "1 dead letter requeued; run gossamer crawl --dir crawl1 to visit it\n",
+        "2 dead letters requeued; run gossamer crawl --dir crawl2 to visit them\n",
+    ]
+
+
+def test_a_list_without_lines_says_so_and_has_no_heading(tmp_path: Path, capsys: Captured) -> None:
+    small_crawl(tmp_path / "crawl")
+
+    for words, message in (
+        (["pages", "--state", "stored"], "no such pages\n"),
+        (["hosts", "--host", "other.test"], "no such hosts\n"),
+        (["dead", "--reason", "other"], "no dead letters\n"),
+    ):
+        assert main(words) == 0
+        assert tuple(capsys.readouterr()) == ("", message)
+        assert main([*words, "--json"]) == 0
+        assert tuple(capsys.readouterr()) == ("", "")
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path) -> None:
+    small_crawl(tmp_path / "crawl")
+    large = "x" * 100_000
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
+    try:
+        with pytest.raises(DiskFull, match=r"^no space left for pages\.csv$"), open_output("pages.csv") as stream:
+            stream.write(large.encode())
+        with pytest.raises(DiskFull, match=r"^no space left for folder$"), open_folder("folder") as folder:
+            folder.add("http://a.test/", large, title=None, fetched_at=None, language=None, digest=None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.name for path in tmp_path.iterdir()] == ["crawl"]
+
+    with open("/dev/full", "wb") as full:
+        for command in ("pages", "export"):
+            done = subprocess.run(
+                [sys.executable, "-m", "gossamer.cli.main", command], stdout=full, stderr=subprocess.PIPE, check=False
+            )
+            assert done.returncode == 1
+            assert done.stderr.endswith(b"gossamer: error: no space left for standard output\n")
 
 
 @pytest.mark.parametrize("action", ["requeue", "drop"])

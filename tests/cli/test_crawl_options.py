@@ -12,7 +12,17 @@ from gossamer.config.sections import Section
 from gossamer.errors import UsageError
 
 CONTRACT = {
-    *("--dir", "--seeds", "--scope", "--max-pages", "--max-depth", "--order", "--delay", "--delay-factor"),
+    *(
+        "--dir",
+        "--seeds",
+        "--scope",
+        "--max-pages",
+        "--min-pages",
+        "--max-depth",
+        "--order",
+        "--delay",
+        "--delay-factor",
+    ),
     *("--concurrency", "--user-agent", "--dns", "--allow-private", "--json", "--quiet"),
 }
 
@@ -58,6 +68,7 @@ EXAMPLES = {
     "seeds": ("-", "-"),
     "scope": ("tld:nz", "tld:nz"),
     "max_pages": ("7", 7),
+    "min_pages": ("5", 5),
     "max_depth": ("0", 0),
     "order": ("bfs", "bfs"),
     "delay": ("2", 2.0),

@@ -72,14 +72,14 @@ def test_what_was_cut_is_told_by_reason_and_by_shape(crawl: Path, capsys: Captur
 
     (host,) = hosts(capsys, "--cut")
     assert main(["hosts", "--cut"]) == 0
-    first, *shapes = capsys.readouterr().out.splitlines()
+    _, first, *shapes = capsys.readouterr().out.splitlines()
 
     assert host["excluded"] == {"trap:repeats": 2, "trap:same": 1}
     assert [(cut["reason"], cut["shape"]) for cut in host["cuts"]] == [  # type: ignore[attr-defined]
         ("trap:same", "/cal?m&y"),
         ("trap:same", "/cal?*"),
     ]
-    assert first.startswith("h.test") and "kept out: trap:repeats 2, trap:same 1" in first
+    assert first.startswith("h.test") and "excluded: trap:repeats 2, trap:same 1" in first
     assert shapes[0].strip() == "trap:same  /cal?m&y: 3 fetched, 0 new, 0 alike, credit 0"
 
 
@@ -120,7 +120,22 @@ def test_what_was_ordered_through_the_service_is_told_of_each_host(crawl: Path, 
         "free.test": (False, False, None),
     }
     assert (delays["slow.test"], delays["free.test"]) == (7.5, 1.0)
-    assert "paused through the service" in lines["h.test"] and "next" not in lines["h.test"]
+    assert lines["HOST"].split() == ["HOST", "STATE", "QUEUED", "FETCHED", "DELAY", "NEXT"]
+    assert lines["h.test"].split()[-5:] == ["s", "-", "paused", "through", "the", "service"][-5:]
     assert "dropped through the service" in lines["gone.test"]
-    assert "delay 7.5 s by order" in lines["slow.test"]
-    assert "service" not in lines["free.test"] and "order" not in lines["free.test"]
+    assert lines["slow.test"].split()[4:] == ["7.5", "s", "now", "delay", "set", "through", "the", "service"]
+    assert lines["free.test"].split()[4:] == ["1.0", "s", "now"]
+
+
+def test_the_delay_in_force_is_that_of_robots_txt_where_it_is_the_longest(crawl: Path, capsys: Captured) -> None:
+    change(crawl, "UPDATE hosts SET next_contact = ?", NOW)
+    another(crawl, "other.test", 2, next_contact=NOW)
+    rows = [
+        ("http://h.test", 1, b"User-agent: *\nCRAWL-DELAY: 12\n"),
+        ("https://h.test", 1, b"User-agent: gossamer\nCrawl-delay: 8\n"),
+        ("http://other.test", 2, b"User-agent: another\nCrawl-delay: 30\n"),
+    ]
+    for origin, host, body in rows:
+        change(crawl, "INSERT INTO robots VALUES (?, ?, 200, ?, 4e9, ?, NULL)", origin, host, NOW, body)
+
+    assert {str(host["host"]): host["delay"] for host in hosts(capsys)} == {"h.test": 12.0, "other.test": 1.0}

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.crawl.events import Outcome
-from gossamer.crawl.hooks import MAX_BYTES, MAX_LOGGED_FAILURES, MAX_WAITING, Hook, HookRunner, Page
+from gossamer.crawl.hooks import MAX_BYTES, MAX_LOGGED_FAILURES, MAX_WAITING, Hook, HookRunner
+from gossamer.crawl.page import Page
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url

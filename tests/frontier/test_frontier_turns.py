@@ -6,6 +6,7 @@ import pytest
 
 from gossamer.frontier.decisions import FrontierLimits, Idle, WaitUntil
 from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.selector import Load
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, Instant
@@ -264,6 +265,16 @@ def test_under_load_the_ratios_of_load_apply_and_are_shown() -> None:
     assert shown.drawn == (80, 15, 5)
     assert shown.shares == (80.0, 15.0, 5.0)
     assert replace(shown, drawn=(0, 0, 0)).shares == (0.0, 0.0, 0.0)
+
+
+def test_statistics_show_more_classes_than_three_as_high_medium_and_low() -> None:
+    frontier = Frontier(POLICY, ordering=Mercator())
+    frontier.selector.drawn[:] = [12, 6, 1, 0, 0, 0, 0, 1]
+
+    shown = frontier.statistics()
+
+    assert shown.drawn == (12, 6, 2) and shown.shares == (60.0, 30.0, 10.0)
+    assert shown.urls_by_front == (0, 0, 0)
 
 
 def test_statistics_count_what_is_there() -> None:

@@ -1,6 +1,7 @@
 """Which class is served next?"""
 
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,24 @@ def test_the_shares_are_exact_over_a_hundred_thousand_draws(load: Load, shares: 
         selector.draw(ALL)
 
     assert selector.drawn == [share * 1000 for share in shares]
+
+
+def test_more_classes_than_groups_divide_the_last_share_and_leave_the_groups_as_they_were() -> None:
+    for load, (high, medium, low) in ((Load.NORMAL, (60, 30, 10)), (Load.HIGH, (80, 15, 5))):
+        for fronts in (3, 4, 8, 12):
+            shares = SelectorRatios().for_classes(fronts).for_load(load)
+
+            assert len(shares) == fronts
+            assert shares[:2] == (high, medium) and sum(shares[2:]) == pytest.approx(low)
+            assert all(a == pytest.approx(4 * b) for a, b in pairwise(shares[2:]))
+    assert SelectorRatios().for_classes(2).normal == (60, 30)
+    assert len(SelectorRatios().for_classes(1).normal) == 1
+
+    selector = Selector(SelectorRatios().for_classes(8))
+    for _ in range(100_000):
+        selector.draw(range(8))
+    assert [*selector.drawn[:2], sum(selector.drawn[2:])] == pytest.approx([60_000, 30_000, 10_000], abs=8)
+    assert min(selector.drawn) > 0
 
 
 @pytest.mark.parametrize("load", list(Load))

@@ -387,7 +387,9 @@ def test_a_directory_without_a_crawl_is_named(tmp_path: Path, capsys: pytest.Cap
 def test_the_words_tell_what_the_object_tells(finished: Explained) -> None:
     text = read(finished, f"{finished.base}/private/x")
 
-    assert text.startswith(f"{finished.base}/private/x\n")
+    answer, blank, url, *_ = text.splitlines()
+    assert answer == "Not fetched: robots.txt disallows it (line 3: Disallow: /private/)"
+    assert (blank, url) == ("", f"{finished.base}/private/x")
     assert "  state       excluded (robots_denied)\n" in text
     assert f"  found       link on {finished.base}/, " in text
     assert "  robots.txt  denied: line 3, Disallow: /private/\n" in text

@@ -12,7 +12,7 @@ from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.model.units import HostKey
 from tests.integration.crawl_checks import archived_urls, check_everything, page_requests, walked
 from tests.integration.crawl_process import Scene, gossamer, scene, small_web
-from tests.integration.small_server import SmallServer, links, page
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
@@ -57,6 +57,32 @@ def test_max_pages_is_met_exactly_and_the_crawl_goes_on_from_there(tmp_path: Pat
 
     check_everything(stage, stage.web.requests())
     assert ended.report["finished"] is True
+
+
+def test_more_adds_to_the_pages_that_are_stored(web: SimwebProcess, tmp_path: Path) -> None:
+    stage = stage_on(web, tmp_path)
+
+    ended = [gossamer("crawl", web.seeds[0], *stage.resume, "--more", more) for more in (4, 3)]
+
+    assert [(one.status, one.report["pages"], one.report["stopped"]) for one in ended] == [
+        (0, 4, "page_limit"),
+        (0, 7, "page_limit"),
+    ]
+    refused = gossamer("crawl", web.seeds[0], *stage.resume, "--more", 3, "--max-pages", 9)
+    assert (refused.status, "--more: not together with --max-pages" in refused.err) == (2, True)
+
+
+def test_fewer_pages_than_min_pages_are_a_failure_and_the_report_says_what_became_of_the_seeds(tmp_path: Path) -> None:
+    with SmallServer({"/": Answer(status=302, headers={"location": "/home"}), "/home": page("home")}) as site:
+        fixed = ["--dir", tmp_path / "crawl", "--allow-private", "--delay", 0.01, "--json", "--quiet"]
+        command = ["crawl", f"{site.base}/", f"{site.base}/none", *fixed]
+        enough, too_few = (gossamer(*command, "--min-pages", least) for least in (1, 2))
+
+    assert (enough.status, too_few.status) == (0, 3)
+    assert too_few.err == "gossamer: error: 1 page stored, fewer than --min-pages 2\n"
+    for ended in (enough, too_few):
+        assert ended.report["stopped"] == "finished"
+        assert ended.report["seeds"] == {"given": 2, "stored": 1, "failed": {"status_404": 1}}
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])

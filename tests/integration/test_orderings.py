@@ -29,7 +29,7 @@ def place_of(url: str) -> tuple[str, str]:
     return authority.partition(":")[0], "/" + path
 
 
-@pytest.mark.parametrize("order", ["dfs", "novelty", "balance", "importance"])
+@pytest.mark.parametrize("order", ["best-first", "dfs", "novelty", "balance", "importance"])
 def test_an_ordering_finds_all_that_there_is(order: str, tmp_path: Path) -> None:
     config = small_web(seed=31, hosts=15, pages=150, duplicate_rate=0.0)
     with scene(tmp_path, config, options=("--order", order)) as stage:

@@ -233,7 +233,7 @@ def test_a_crawl_that_keeps_fresh_goes_on_until_it_is_stopped_and_finds_liars_ou
 
         assert set(site["/"].answered[1:]) <= {200, 304}
         assert site["/"].answered.count(304) >= 5
-    assert ended.status == 130
+    assert ended.status == 143
     assert ended.report["politeness_violations"] == 0
     found_out = answers.index(200, 1)
     assert found_out == 9  # the tenth visit asks without conditions ...

@@ -106,8 +106,13 @@ def stop(request: pytest.FixtureRequest, stops: dict[str, Stopped]) -> Stopped:
     return stops[request.param]
 
 
+@pytest.mark.parametrize("name", BLOWS)
+def test_the_exit_status_says_which_signal_ended_the_crawl(stops: dict[str, Stopped], name: str) -> None:
+    assert stops[name].stopped.status == 128 + BLOWS[name][0], stops[name].stopped.err
+
+
 def test_an_interrupted_crawl_says_so_and_is_not_finished(stop: Stopped) -> None:
-    assert stop.stopped.status == 130, stop.stopped.err
+    assert stop.stopped.report["stopped"] == "interrupted"
     assert stop.stopped.report["finished"] is False
     assert stop.stopped.report["queued"] != 0
 

@@ -156,18 +156,38 @@ def test_a_private_address_is_never_contacted_without_leave(tmp_path: Path) -> N
     with sentinel("127.0.0.1") as (port, visitors):
         hosts = ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"]
         seeds = [f"http://{host}:{port}/{n}" for n, host in enumerate(hosts)]
-        ended = gossamer("crawl", *seeds, *Place(tmp_path).options)
+        place = Place(tmp_path)
+        refused = gossamer("crawl", *seeds, *place.options)
+        assert not place.dir.exists()
+        with SmallServer({"/": page("open")}, "127.0.7.9") as site:
+            permitted = [f"{site.base}/", "--allow-network", "127.0.7.0/24"]
+            mixed = gossamer("crawl", *seeds, *permitted, *place.options)
 
-    assert ended.status == 0, ended.err
     assert visitors == []
-    assert ended.report["excluded"] == {"blocked_address": len(seeds)}
-    assert (ended.report["pages"], ended.report["finished"]) == (0, True)
+    assert refused.status == 2
+    assert refused.err == (
+        f"gossamer: error: bad seed 'http://127.0.0.1:{port}/0': loopback address; --allow-private permits it "
+        "(blocked_address)\n"
+    )
+    assert mixed.status == 0, mixed.err
+    assert mixed.err.count("gossamer: warning: bad seed 'http://") == len(seeds)
+    assert mixed.report["excluded"] == {"blocked_address": len(seeds)}
+    assert mixed.report["seeds"] == {
+        "given": 1 + len(seeds),
+        "stored": 1,
+        "failed": {"blocked_address": len(seeds)},
+    }
 
 
 def test_a_name_that_leads_to_a_private_address_is_never_contacted_without_leave(tmp_path: Path) -> None:
     with scene(tmp_path / "web", small_web(hosts=3, pages=9)) as stage:
-        ended = gossamer(*stage.command, "--no-allow-private")
+        ended = gossamer(*stage.command, "--no-allow-private", "--no-quiet")
 
     assert ended.status == 0, ended.err
+    assert (
+        f"Finished: no page could be fetched ({len(stage.web.seeds)} seeds: {len(stage.web.seeds)} blocked" in ended.err
+    )
+    assert f"{len(stage.web.seeds)} hosts have only private or loopback addresses, so not contacted: " in ended.err
+    assert "--allow-private permits them" in ended.err
     assert ended.report["excluded"] == {"blocked_address": len(stage.web.seeds)}
     assert stage.web.requests() == []

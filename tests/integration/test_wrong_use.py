@@ -34,7 +34,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 # --- seeds and configuration --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", ["ftp://files.test/", "http://", "http://x.test:99999/"])
+@pytest.mark.parametrize("seed", ["ftp://files.test/", "http://", "http://x.test:99999/", "ht!tp://bad url"])
 def test_a_bad_seed_is_named_and_nothing_is_made(tmp_path: Path, seed: str) -> None:
     ended = gossamer("crawl", "http://good.test/", seed, "--dir", tmp_path / "crawl", cwd=tmp_path)
 
@@ -48,6 +48,15 @@ def test_a_seeds_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         ended = gossamer("crawl", "--seeds", tmp_path / name, "--dir", tmp_path / "crawl")
 
         assert str(tmp_path / name) in complaint(ended, 2)
+    assert not (tmp_path / "crawl").exists()
+
+
+def test_a_seeds_file_without_a_url_is_named(tmp_path: Path) -> None:
+    (tmp_path / "seeds.txt").write_text("# none yet\n\n")
+
+    ended = gossamer("crawl", "--seeds", "seeds.txt", "--dir", tmp_path / "crawl", cwd=tmp_path)
+
+    assert complaint(ended, 2) == "gossamer: error: seeds.txt holds no URL"
     assert not (tmp_path / "crawl").exists()
 
 

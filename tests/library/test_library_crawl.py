@@ -49,15 +49,34 @@ def paths(server: SmallServer, urls: list[str]) -> set[str]:
     return {url.removeprefix(server.base) for url in urls}
 
 
-def test_the_first_example_gives_every_page_with_its_title(server: SmallServer, tmp_path: Path) -> None:
-    titles = asyncio.run(example(0)["main"](server.base + "/", **local(tmp_path)))
+def test_the_example_with_an_event_loop_gives_every_page_with_its_title(server: SmallServer, tmp_path: Path) -> None:
+    titles = asyncio.run(example(1)["main"](server.base + "/", **local(tmp_path)))
 
     assert paths(server, list(titles)) == {"/", "/a", "/b", "/private/c"}
     assert titles[server.base + "/b"] == "second"
 
 
-def test_the_example_without_an_event_loop_finds_the_longest_page(server: SmallServer, tmp_path: Path) -> None:
-    assert example(1)["longest"](server.base + "/", **local(tmp_path)).endswith("/a")
+def test_the_first_example_finds_the_longest_page(server: SmallServer, tmp_path: Path) -> None:
+    assert example(0)["longest"](server.base + "/", **local(tmp_path)).endswith("/a")
+
+
+def test_the_example_of_selectors_reads_what_is_in_the_boxes(tmp_path: Path) -> None:
+    box = "<div class=quote><b class=text>T</b><a class=tag href=/t>x</a><a class=tag>y</a><time>May 1999</time></div>"
+    with SmallServer({"/": Answer(f"<title>q</title>{box}<div class=quote></div>")}) as server:
+        (page,) = crawl_pages(server.base + "/", max_pages=1, **local(tmp_path))
+
+        assert example(2)["quotes_in"](page) == [
+            {"text": "T", "tags": ["x", "y"], "link": "/t", "year": "1999"},
+            {"text": "", "tags": [], "link": None, "year": None},
+        ]
+
+
+def test_the_examples_of_a_crawl_on_disk_read_it(server: SmallServer, tmp_path: Path) -> None:
+    list(crawl_pages(server.base + "/", **local(tmp_path)))
+
+    assert example(3)["broken_links"](str(tmp_path / "crawl")) == [(server.base + "/gone", server.base + "/b")]
+    with pytest.raises(ValueError, match="empty"):
+        example(3)["longest_german"](str(tmp_path / "crawl"))
 
 
 def test_pages_come_to_a_caller_within_another_event_loop(server: SmallServer, tmp_path: Path) -> None:
@@ -70,7 +89,7 @@ def test_pages_come_to_a_caller_within_another_event_loop(server: SmallServer, t
 def test_the_hook_of_the_documents_hears_pages_and_outcomes_and_keeps_links_out(
     server: SmallServer, tmp_path: Path
 ) -> None:
-    watcher = example(2)["Watcher"]()
+    watcher = example(4)["Watcher"]()
     found = list(crawl_pages(server.base + "/", hooks=[watcher], **local(tmp_path)))
 
     assert paths(server, [each.url for each in found]) == {"/", "/a", "/b"}
@@ -156,7 +175,7 @@ def test_a_slow_consumer_slows_the_crawl_down(tmp_path: Path) -> None:
         async with Crawl(server.base + "/", **local(tmp_path)) as crawl:
             async for _ in crawl.pages():
                 for _ in range(60_000):
-                    now = crawl.status()
+                    now = crawl._open_session().watch.snapshot()
                     if now.queues["listeners"].saturation >= 0.8 and not now.in_flight:
                         return now.fetched
                     await asyncio.sleep(0.01)

@@ -9,18 +9,20 @@ from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
 from gossamer.observe.report import print_report, report_sections
-from gossamer.observe.snapshot import Snapshot, to_contract
+from gossamer.observe.snapshot import SeedCounts, Snapshot, to_contract
 from tests.observe.snapshots import busy_snapshot
 
 PROMISED = {
     *("pages", "fetched", "bytes", "discovered", "queued", "duplicates", "near_duplicates", "errors", "excluded"),
     *("dead", "hosts", "seconds", "cpu_seconds", "max_rss_bytes", "politeness_violations", "finished"),
+    *("stopped", "seeds"),
 }
 
 
-def report(snapshot: Snapshot, directory: Path) -> str:
+def report(snapshot: Snapshot, directory: Path, max_pages: int | None = None, more: int | None = None) -> str:
     stream = io.StringIO()
-    print_report(snapshot, directory, stream, files_of(CrawlLocation(directory)))
+    files = files_of(CrawlLocation(directory))
+    print_report(snapshot, directory, stream, files, max_pages=max_pages, more=more)
     return stream.getvalue()
 
 
@@ -64,22 +66,50 @@ def test_the_report_says_until_when_missing_urls_wait(tmp_path: Path) -> None:
     assert to_contract(waiting)["next_missing"] == "2001-09-09T01:46:40.000Z"
 
 
-def test_the_report_of_an_unfinished_crawl_says_how_to_resume_it(tmp_path: Path) -> None:
-    stopped, finished = report(busy_snapshot(), tmp_path), report(busy_snapshot(finished=True, queued=0), tmp_path)
+def test_the_report_of_an_unfinished_crawl_has_the_command_that_continues_it(tmp_path: Path) -> None:
+    full, interrupted = busy_snapshot(stopped="page_limit"), busy_snapshot(stopped="interrupted")
+    done = busy_snapshot(finished=True, stopped="finished", queued=0)
+    resume = f" gossamer crawl --dir {tmp_path} "
 
-    assert "run the same command again" in stopped
-    assert "run the same command again" not in finished
+    assert f"{resume}--more 30 " in report(full, tmp_path, 30)
+    assert f"{resume}--more 10 " in report(full, tmp_path, 40, more=10)
+    assert resume in report(interrupted, tmp_path, 30)
+    assert "--more" not in report(interrupted, tmp_path, 30)
+    assert "gossamer crawl" not in report(done, tmp_path, 30)
+
+
+REFUSED = SeedCounts(2, 0, {"conn_refused": 1, "blocked_address": 1})
 
 
 @pytest.mark.parametrize(
     ("snapshot", "max_pages", "headline"),
     [
-        (busy_snapshot(finished=True, queued=0), 30, "Finished: nothing left to do"),
-        (busy_snapshot(pages=30, queued=462), 30, "Stopped: page limit (30) reached; 462 URLs queued"),
-        (busy_snapshot(pages=30, queued=1), 30, "Stopped: page limit (30) reached; 1 URL queued"),
-        (busy_snapshot(pages=29, queued=1, stopping=True), 30, "Stopped: interrupted; 1 URL queued"),
-        (busy_snapshot(stopping=True), None, "Stopped: interrupted; 71,432 URLs queued"),
-        (busy_snapshot(), None, "Stopped: 71,432 URLs queued"),
+        (busy_snapshot(stopped="finished", queued=0), 30, "Finished: nothing left to crawl"),
+        (busy_snapshot(stopped="finished", pages=0), 30, "Finished: no page could be fetched"),
+        (
+            busy_snapshot(stopped="finished", pages=0, seeds=REFUSED),
+            30,
+            "Finished: no page could be fetched (2 seeds: 1 blocked address, 1 connection refused)",
+        ),
+        (
+            busy_snapshot(stopped="finished", pages=0, seeds=SeedCounts(1, 0, {"status_404": 1})),
+            30,
+            "Finished: no page could be fetched (1 seed: 1 status 404)",
+        ),
+        (busy_snapshot(stopped="page_limit", queued=462), 30, "Stopped: page limit (30) reached; 462 URLs queued"),
+        (busy_snapshot(stopped="page_limit", queued=1), 30, "Stopped: page limit (30) reached; 1 URL queued"),
+        (busy_snapshot(stopped="interrupted", queued=1), 30, "Interrupted; 1 URL queued"),
+        (
+            busy_snapshot(stopped="paused_hosts", hosts_held=3, queued=120),
+            None,
+            "Stopped: only paused hosts are left (3 hosts, 120 URLs)",
+        ),
+        (
+            busy_snapshot(stopped="paused_hosts", hosts_held=1, queued=1),
+            None,
+            "Stopped: only paused hosts are left (1 host, 1 URL)",
+        ),
+        (busy_snapshot(stopped="requested"), None, "Stopped: 71,432 URLs queued"),
     ],
 )
 def test_the_headline_says_why_the_crawl_ended(

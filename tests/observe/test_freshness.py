@@ -1,5 +1,6 @@
 """How fresh the copies are and what that costs, as people and programs read it."""
 
+import dataclasses
 import json
 from typing import Any
 
@@ -50,7 +51,14 @@ def test_the_object_has_a_name_for_every_figure_and_null_for_what_is_unknown() -
 def test_the_words_say_what_is_used_of_a_budget_and_without_one_what_is_needed() -> None:
     assert format_budget(METRICS) == "81 % of a budget of 1,000/day"
     assert format_budget(FreshnessMetrics(demand=0.5)) == "0.5 visits/day needed"
-    assert format_rates(METRICS) == "810 refreshes and 190 discoveries per day"
+    assert format_rates(METRICS) == "810 refreshes/day, 190 discoveries/day"
+
+
+def test_nothing_is_said_of_a_day_in_the_first_hour() -> None:
+    young = dataclasses.replace(METRICS, young=True)
+
+    assert (format_rates(young), format_budget(young)) == ("", "a budget of 1,000/day")
+    assert format_budget(dataclasses.replace(young, budget=None)) == ""
 
 
 @pytest.mark.parametrize(("width", "height"), [(79, 40), (119, 50), (60, 50)])

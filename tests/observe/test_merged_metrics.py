@@ -1,8 +1,9 @@
 """What several workers tell, as people read it of one crawl."""
 
 from gossamer.model.units import Instant
+from gossamer.observe.formatter import or_more
 from gossamer.observe.freshness import FreshnessMetrics, merge_freshness
-from gossamer.observe.wait_reasons import Waits, merge_waits, or_more
+from gossamer.observe.wait_reasons import Waits, merge_waits
 from gossamer.reports.verify.problems import Findings, Kind, Problem, joined_findings
 
 

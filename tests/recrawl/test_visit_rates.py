@@ -30,6 +30,16 @@ def test_a_constant_rate_is_measured_at_any_age_of_the_crawl(days: float) -> Non
     assert pace.per_day(now) == pytest.approx((144.0, 432.0), rel=0.2 if days < 1 else 0.02)
 
 
+def test_a_crawl_in_its_first_hour_is_young_also_after_a_restart() -> None:
+    pace, now = steady(0.5 / 24, refreshes=3, discoveries=1)
+
+    again = VisitRates(now, pace.to_text())
+
+    assert again.is_young(now)
+    assert not again.is_young(Instant(now + 1801.0))
+    assert not steady(3.0, refreshes=3, discoveries=1)[0].is_young(Instant(START + 3 * DAY))
+
+
 def test_what_lies_days_back_counts_no_more() -> None:
     pace, now = steady(5.0, refreshes=3, discoveries=0)
 

@@ -38,7 +38,7 @@ class Service:
         self.directory = directory
         fixed = ["--dir", directory, "--port", 0, "--allow-private", "--delay", 0.02, "--delay-factor", 0, "--json"]
         self._command = Command("serve", *fixed, UNHURRIED, *options)
-        self.port = 0
+        self.port = self.metrics_port = 0
 
     def __enter__(self) -> Self:
         out = self._command.process.stdout
@@ -48,7 +48,9 @@ class Service:
         if not line:
             self._command.__exit__()
             raise AssertionError("the service did not start")
-        self.port = int(json.loads(line)["address"].rstrip("/").rpartition(":")[2])
+        told = json.loads(line)
+        self.port = int(told["address"].rstrip("/").rpartition(":")[2])
+        self.metrics_port = int(told.get("metrics_address", ":0").rstrip("/").rpartition(":")[2])
         return self
 
     def __exit__(
@@ -80,9 +82,14 @@ class Service:
         return status
 
     def ask(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        port: int | None = None,
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()

@@ -71,6 +71,7 @@ FROM_BROWSER = replace(POST, authorization="", cookies=SESSION, origin="http://l
         (ELSEWHERE, replace(GET, host="192.0.2.7:8470", authorization=f"Bearer {TOKEN}"), None),
         (ELSEWHERE, replace(GET, host="crawl.test", path="/healthz"), None),
         (ELSEWHERE, replace(GET, host="crawl.test", path="/"), 303),
+        (ELSEWHERE, replace(GET, path="/docs"), 303),
         (ELSEWHERE, replace(POST, path="/", authorization=""), 401),
         (ELSEWHERE, replace(GET, host="localhost", authorization=f"Bearer {TOKEN}"), None),
         (ELSEWHERE, replace(GET, host="evil.test", authorization=f"Bearer {TOKEN}"), 403),

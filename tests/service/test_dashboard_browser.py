@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -70,13 +71,16 @@ def test_seeds_are_entered_once_the_token_is_and_the_counters_move(
         expect(opened["doing"]).to_have_text("Nothing to crawl yet:")
         opened["begin"].click()
         expect(opened.page.get_by_label("URLs, one per line")).to_be_focused()
-        opened.page.get_by_label("URLs, one per line").fill("\n".join([*web.seeds, "mailto:nobody"]))
+        # A line is a URL, whatever characters it has.
+        odd = f"{web.seeds[0]}0,36-1, a.html"
+        opened.page.get_by_label("URLs, one per line").fill("\n".join([*web.seeds, " mailto:nobody", odd]))
         opened.press("Add seeds")
         opened.unlock("wrong")
         expect(opened["token-told"]).to_contain_text("Wrong token")
         opened.unlock(service.token)
 
-        expect(opened["seeds"]).to_contain_text(f"{len(web.seeds)} accepted, 0 already known, 1 refused.")
+        expect(opened["seeds"]).to_contain_text(f"{len(web.seeds) + 1} accepted, 0 already known, 1 refused.")
+        assert service.get(f"/explain?{urlencode({'url': odd})}").json["state"] is not None
         expect(opened["seeds"]).to_contain_text("mailto:nobody: not http or https")
         expect(opened["token-open"]).to_have_text("Changes unlocked")
         wait_until(lambda: opened.figure("pages") > 0, "a page")
@@ -87,6 +91,9 @@ def test_seeds_are_entered_once_the_token_is_and_the_counters_move(
         expect(opened.page.locator("#answers li").first).to_contain_text("2xx")
         expect(opened["rate"]).not_to_have_text("0.0")
         expect(opened["begin"]).to_be_hidden()
+        expect(opened["crawl-seed"]).to_have_text(web.seeds[0])
+        expect(opened["crawl-directory"]).to_have_text(str(service.directory))
+        expect(opened["progress-text"]).to_have_text(re.compile(r"[\d,]+ of [\d,]+ known URLs done \([\d.]+ %\)"))
         # Each refusal of a wrong token is an error to the browser as well; nothing else went wrong.
         assert {"401" in text or "422" in text for text in opened.complaints} == {True}
 
@@ -234,6 +241,16 @@ def test_a_url_is_explained_and_so_is_a_page_that_is_pressed(shown: Dashboard, w
     pressed.click()
     expect(shown["story"].locator(".verdict")).to_contain_text(url)
     expect(shown["story"].locator(".verdict")).to_contain_text("stored")
+    assert pressed.evaluate("(e) => e.closest('tr').nextElementSibling.contains(document.querySelector('#story'))")
+    shown["doing"].hover()
+    expect(shown["visits-note"]).to_have_text("Paused while details are open.")
+
+    shown.page.keyboard.press("Escape")
+    expect(shown.page.locator("tr.detail")).to_have_count(0)
+    expect(shown["story"]).to_be_empty()
+    shown.page.get_by_label("URL", exact=True).fill(web.seeds[0])
+    shown["explain"].get_by_role("button").click()
+    expect(shown["explain-part"].locator("#story")).to_contain_text(web.seeds[0])
 
 
 def test_what_a_page_calls_itself_is_shown_as_text_and_never_run(
@@ -248,6 +265,8 @@ def test_what_a_page_calls_itself_is_shown_as_text_and_never_run(
 
 
 def test_the_charts_queues_and_politeness_are_drawn(shown: Dashboard) -> None:
+    expect(shown["phases"]).to_be_hidden()
+    shown.page.get_by_role("link", name="Internals").click()
     for chart in ("throughput", "latency"):
         expect(shown.page.locator(f"#{chart} .line").first).to_have_attribute("d", re.compile("M.*L.*L.*L"))
     expect(shown.page.locator("#fronts li")).to_have_count(3)
@@ -295,8 +314,8 @@ def test_light_and_dark_follow_the_system_until_one_is_chosen(browser: Browser, 
         assert ground(light) > 600
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1024])
-def test_on_a_narrow_screen_nothing_has_to_be_scrolled_sideways(
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_nothing_has_to_be_scrolled_sideways_or_sticks_out_of_its_card(
     browser: Browser, service: Service, site: SmallServer, width: int
 ) -> None:
     dead = f"{site.base}/broken/narrow-{width}"
@@ -313,6 +332,9 @@ def test_on_a_narrow_screen_nothing_has_to_be_scrolled_sideways(
         cut = "[...document.querySelectorAll('button, input, select, textarea')].filter((e) => e.offsetParent &&"
         cut += " (e.getBoundingClientRect().right > innerWidth + 0.5 || e.getBoundingClientRect().height < 20))"
         assert opened.page.evaluate(f"{cut}.map((e) => e.outerHTML.slice(0, 80))") == []
+        out = "[...document.querySelectorAll('.card :is(button, input, select, textarea, .badge)')].filter((e) =>"
+        out += " e.offsetParent && e.getBoundingClientRect().right > e.closest('.card').getBoundingClientRect().right)"
+        assert opened.page.evaluate(f"{out}.map((e) => e.outerHTML.slice(0, 80))") == []
 
 
 def test_everything_can_be_reached_and_done_with_the_keyboard(shown: Dashboard, service: Service) -> None:

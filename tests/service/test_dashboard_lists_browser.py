@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from gossamer.lab.simweb.run import SimwebProcess
 from tests.browser import findings, running_browser
 from tests.integration.crawl_process import wait_until
-from tests.integration.small_server import SmallServer
+from tests.integration.small_server import Answer, SmallServer, page
 from tests.service.dashboard_scene import LASTING_WEB, Dashboard, dashboard, extra_site, wait_for, watched
 from tests.service.service_process import Service
 
@@ -73,6 +73,9 @@ def test_a_heading_sorts_the_hosts_and_says_so(shown: Dashboard) -> None:
 def test_a_host_is_opened_paused_given_a_gap_and_left(shown: Dashboard, service: Service) -> None:
     shown.host_row("portal.test").get_by_role("button", name="portal.test", exact=True).click()
     expect(shown["h-host"]).to_have_text("portal.test")
+    assert shown.page.evaluate(
+        "document.querySelector('#host-dialog').closest('tr').previousElementSibling.dataset.host"
+    ) == ("portal.test")
     expect(shown["host-facts"]).to_contain_text("127.")
     expect(shown["host-facts"]).to_contain_text("500 ms")
     assert findings(shown.page) == []
@@ -96,10 +99,10 @@ def test_a_host_is_opened_paused_given_a_gap_and_left(shown: Dashboard, service:
     expect(shown["host-usual"]).to_be_hidden()
     assert service.get("/hosts/portal.test").json["ordered_delay"] is None
 
-    shown["host-dialog"].click(position={"x": 5, "y": 5})  # its edge is inside the dialog
-    expect(shown["host-dialog"]).to_be_visible()
-    shown.page.mouse.click(5, 5)
+    gap.press("Escape")
     expect(shown["host-dialog"]).to_be_hidden()
+    expect(shown.page.locator("tr.detail")).to_have_count(0)
+    expect(shown.page.get_by_role("button", name="portal.test", exact=True)).to_be_focused()
     shown.complaints[:] = [text for text in shown.complaints if "422" not in text]
 
 
@@ -193,6 +196,21 @@ def test_a_story_lets_its_address_be_copied_opened_and_followed_to_where_it_was_
     assert link.get_attribute("rel") == "noopener noreferrer"
     shown["story"].get_by_role("button", name=f"explain {found['found_on']}", exact=True).first.click()
     expect(shown["story"].locator(".verdict .url")).to_have_text(found["found_on"])
+
+
+def test_what_robots_txt_denies_is_not_marked_as_a_failure(shown: Dashboard, service: Service) -> None:
+    def site(path: str, before: int) -> Answer:
+        return Answer("User-agent: *\nDisallow: /private") if path == "/robots.txt" else page(path)
+
+    with SmallServer(site) as private:
+        url = f"{private.base}/private"
+        service.post("/seed/urls", {"urls": [url]})
+        wait_for(service, url, "excluded")
+    shown["visits-q"].fill(url)
+    shown["visits-kind"].select_option("record excluded")
+
+    expect(shown.page.locator("#visits tr", has_text=url).locator(".badge")).to_have_class("badge sx")
+    expect(shown["visits"]).to_contain_text("robots denied")
 
 
 # --- dead letters ----------------------------------------------------------------------------------------

@@ -106,3 +106,20 @@ def test_what_was_changed_is_seen_in_front_by_the_next_call(tmp_path: Path) -> N
             service.post(f"/hosts/h{number}.test", {"action": action})
             (found,) = service.get(f"/hosts?q=h{number}.test&limit=1").json["hosts"]
             assert (found["paused"], found["dropped"]) == (action == "pause", action == "drop")
+
+
+def test_the_metrics_port_has_metrics_and_liveness_for_everybody_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "gossamer.toml").write_text("[service]\nmetrics_listen = '127.0.0.1:0'\n")
+    with Service(tmp_path / "crawl", "--config", tmp_path / "gossamer.toml", "--host", "0.0.0.0") as service:
+
+        def status(method: str, path: str, **headers: str) -> int:
+            return service.ask(method, path, None, headers, service.metrics_port).status
+
+        assert service.ask("GET", "/metrics", port=service.metrics_port).body.startswith(b"# HELP gossamer_")
+        assert {status(method, path) for method in ("GET", "HEAD") for path in ("/metrics", "/healthz")} == {200}
+        assert status("GET", "/metrics", Host="gossamer.internal:9470") == 200
+        token = {"Authorization": f"Bearer {service.token}"}
+        for path in ("/", "/login", "/status", "/readyz", "/crawl", "/page/style.css", "/metrics/", "/nowhere"):
+            assert status("GET", path, **token) == 404, path
+        assert {status(method, "/metrics", **token) for method in ("POST", "PUT", "OPTIONS")} == {405}
+        assert service.get("/metrics").status == 401

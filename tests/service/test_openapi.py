@@ -1,10 +1,13 @@
-"""docs/openapi.json is what the service says of itself. Run as a script (`make docs`) it writes it."""
+"""docs/openapi.json is what the service says of itself, and the page `/docs` is made from it. Run as a script (`make
+docs`) it writes both."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from gossamer.service.app import description
+from gossamer.service.app import FOLDER, description
+from tests.service.api_page import api_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 
@@ -15,6 +18,17 @@ def written() -> str:
 
 def test_the_page_is_what_the_service_says() -> None:
     assert PAGE.read_text(encoding="utf-8") == written(), "run `make docs`"
+
+
+def test_the_page_of_the_routes_is_made_from_the_description() -> None:
+    page = (FOLDER / "docs.html").read_text(encoding="utf-8")
+
+    assert page == api_page(json.loads(written())), "run `make docs`"
+    for path, methods in description()["paths"].items():
+        for method in methods:
+            assert f"<h2><code>{method.upper()} {path}</code></h2>" in page
+    anchors = re.findall(r'\bid="([^"]+)"', page)
+    assert len(anchors) == len(set(anchors)) and set(re.findall(r'href="#([^"]+)"', page)) == set(anchors)
 
 
 def test_it_is_openapi_3_1_with_the_routes_of_the_contract() -> None:
@@ -37,3 +51,4 @@ def test_every_change_needs_the_token_and_takes_json() -> None:
 
 if __name__ == "__main__":
     PAGE.write_text(written(), encoding="utf-8")
+    (FOLDER / "docs.html").write_text(api_page(json.loads(written())), encoding="utf-8")

@@ -7,14 +7,16 @@ from typing import NamedTuple
 
 import pytest
 
-from gossamer.service.access import CHANGING, LIVENESS
+from gossamer.service.access import API_PREFIX, CHANGING, LIVENESS, LOGIN, PAGES
 from gossamer.service.app import description
 from tests.service.service_process import Answer, Service
 
 pytestmark = pytest.mark.service
 
 METHODS = ("GET", "HEAD", "OPTIONS", *sorted(CHANGING))
-CALLS = [(method, path) for path in (*description()["paths"], "/", "/openapi.json", "/nowhere") for method in METHODS]
+CALLS = [
+    (method, path) for path in (*description()["paths"], *PAGES, "/openapi.json", "/nowhere") for method in METHODS
+]
 
 
 class Places(NamedTuple):
@@ -52,7 +54,7 @@ def check_refused(places: Places, method: str, path: str) -> None:
             response = asked(service, method, path, authorization)
             if path in LIVENESS or open_to_all:
                 assert response.status != 401, path
-            elif path == "/" and method in ("GET", "HEAD"):
+            elif path in PAGES and method in ("GET", "HEAD"):
                 assert response.status == 303 and response.headers["location"] == "/login"
             else:
                 assert response.status == 401 and response.headers["www-authenticate"] == "Bearer", path
@@ -84,3 +86,21 @@ def test_ap_05_the_token_is_in_no_log(places: Places) -> None:
         for file in Path(service.directory).iterdir():
             if file.is_file() and file.name != "service.token":
                 assert service.token.encode() not in file.read_bytes()
+
+
+def test_each_route_exists_under_the_prefix_of_its_version_too(places: Places) -> None:
+    service = places.elsewhere
+    token = {"Authorization": f"Bearer {service.token}"}
+    for path in ("/openapi.json", *description()["paths"]):
+        where = path.replace("{host}", "a.test")
+        if path != "/events":
+            found = [service.get(prefix + where, **token) for prefix in ("", API_PREFIX)]
+            assert found[0].status == found[1].status, path
+            assert found[0].headers["content-type"] == found[1].headers["content-type"], path
+            assert service.get(API_PREFIX + where).status == (200 if path in LIVENESS else 401)
+    added = service.post(f"{API_PREFIX}/seed/urls", b"http://a.test/1\n" * 3, Content_Type="application/x-ndjson")
+    assert added.json["accepted"] == 1
+    assert service.get(f"{API_PREFIX}/hosts/a.test", **token).json["host"] == "a.test"
+    assert service.post(f"{API_PREFIX}/crawl", {"action": "pause"}).json == {"state": "paused"}
+    for page in (*PAGES, LOGIN, "/page/style.css", "/api/v1/status"):
+        assert service.get(API_PREFIX + page, **token).status == 404, page

@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+from gossamer.config.sections import ServiceSection
 from gossamer.service import front_process
 from gossamer.service.front_process import respond_until
 from gossamer.service.http_server import listen
@@ -53,8 +54,11 @@ async def is_still_open(listening: socket.socket) -> None:
 
 
 def test_the_process_is_alive_and_not_ready_while_its_crawl_is_opened() -> None:
-    alive, ready, status = answers(("GET", "/healthz", None), ("GET", "/readyz?x=1", None), ("GET", "/status", None))
+    alive, ready, status, under_prefix = answers(
+        *(("GET", path, None) for path in ("/healthz", "/readyz?x=1", "/status", "/api/v1/healthz"))
+    )
 
+    assert alive == under_prefix
     assert alive == (200, None, b'{"status":"ok"}')
     assert ready == (503, "1", b'{"status":"not ready"}')
     assert status[:2] == (503, "1") and json.loads(status[2]) == {"error": "the crawl is being opened", "field": None}
@@ -81,3 +85,13 @@ def test_malformed_requests_block_no_other_client(said: bytes) -> None:
             return found
 
     assert asyncio.run(main())[0] == 200
+
+
+def test_the_address_of_the_metrics_port_is_read_and_checked() -> None:
+    addresses = {"0.0.0.0:9470": ("0.0.0.0", 9470), "[::]:0": ("::", 0), "h.test:1": ("h.test", 1)}
+
+    assert {text: ServiceSection(metrics_listen=text).metrics_address for text in addresses} == addresses
+    assert ServiceSection().metrics_address is None
+    for text in ("9470", ":9470", "0.0.0.0", "0.0.0.0:", "0.0.0.0:x", "0.0.0.0:65536", "h.test:-1", ""):
+        with pytest.raises(ValueError, match=r"metrics_listen must be ADDRESS:PORT"):
+            ServiceSection(metrics_listen=text)

@@ -12,7 +12,6 @@ the same reason the files stay where they are: creating and removing them with e
 whenever the disk is busy.
 """
 
-import errno
 import mmap
 import os
 import struct
@@ -20,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gossamer.errors import DiskFull, StoreFailed
+from gossamer.errors import NO_ROOM, DiskFull, StoreFailed
 from gossamer.model.loads import LastContact
 from gossamer.model.units import HostId, Instant
 
@@ -158,7 +157,7 @@ def _read(path: Path) -> list[tuple[int, int, float, float, bytes]]:
 
 
 def _failure(error: OSError, path: Path) -> StoreFailed:
-    kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else StoreFailed
+    kind = DiskFull if error.errno in NO_ROOM else StoreFailed
     return kind(f"{path}: {error.strerror or error}")
 
 

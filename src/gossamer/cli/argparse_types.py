@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gossamer.errors import UsageError
+from gossamer.model.formats import did_you_mean
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,6 +23,11 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            options = [option for option in self._option_string_actions if option.startswith("--")]
+            if near := did_you_mean(unknown.partition(" ")[0].partition("=")[0], options, prefix="--"):
+                raise UsageError(f"unknown option {unknown}. {near}")
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 

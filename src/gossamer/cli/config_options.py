@@ -45,6 +45,7 @@ OPTIONS: tuple[Option, ...] = (
         "host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas",
     ),
     Option("max_pages", int, "N", "stop after N stored documents"),
+    Option("min_pages", int, "N", "exit with status 3 if fewer than N documents are stored at the end"),
     Option("max_depth", int, "N", "follow at most N links from a seed (default: 20)"),
     Option(
         "order", str, "POLICY", "mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin's"

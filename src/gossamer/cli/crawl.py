@@ -15,11 +15,13 @@ from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_
 from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl, store_kind
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
-from gossamer.observe.formatter import json_line, number_of, printable
+from gossamer.observe.formatter import count, json_line, number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
-from gossamer.seed.lists import Seed
+from gossamer.seed.lists import Seed, blocked_seeds
 
+TOO_FEW_PAGES = 3  # exit status
+BLOCKED = "blocked_address"
 _MOST_NAMED = 5  # hosts that are named at the end
 
 USAGE = "[URL...] [options]"
@@ -42,6 +44,7 @@ EXAMPLE = """\
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("urls", nargs="*", metavar="URL", help="a seed; https:// is added if it has no scheme")
     parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
+    parser.add_argument("--more", type=int, metavar="N", help="stop after N documents more than are stored")
     parser.add_argument("--add-seeds", action="store_true", help="add the URLs to the crawl in the directory")
     add_options(parser)
 
@@ -55,9 +58,24 @@ def run(arguments: argparse.Namespace) -> int:
 
     config = configured()
     refuse_worker_share(Path(config.dir))
+    if (more := given.at_least(1, given.whole(arguments, "more"), "--more")) is not None:
+        if given.whole(arguments, "option_max_pages") is not None:
+            raise UsageError("--more: not together with --max-pages; give the total, or what is to be added to it")
+        arguments.option_max_pages = stored_pages(CrawlLocation.of(config)) + more
+        config = configured()
     add_seeds = given.flag(arguments, "add_seeds")
     seeds = seeds_for(config, given.texts(arguments, "urls"), add_seeds=add_seeds)
-    return crawl_and_report(config, seeds, add_seeds=add_seeds, reread=configured)
+    warn_of_blocked(config, seeds)
+    return crawl_and_report(config, seeds, add_seeds=add_seeds, more=more, reread=configured)
+
+
+def stored_pages(location: CrawlLocation) -> int:
+    """How many documents a crawl has stored; 0 if there is none yet."""
+    if not crawl_exists(location):
+        return 0
+    with open_crawl(location) as crawl:
+        totals = [reader.status.totals()["pages"] for reader in crawl.readers]
+    return sum(pages for pages in totals if isinstance(pages, int))
 
 
 def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -> list[Seed]:
@@ -82,6 +100,15 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
             "resume either)"
         )
     return list(seeds.values())
+
+
+def warn_of_blocked(config: Config, seeds: Sequence[Seed]) -> None:
+    """Print a warning for each seed that is a private or loopback address, which will be excluded. Raises BadSeed if
+    all are."""
+    from gossamer.config.policies import seed_addresses_for
+
+    for warning in blocked_seeds(seeds, seed_addresses_for(config)):
+        print(f"gossamer: warning: {printable(warning)}", file=sys.stderr)
 
 
 def seeds_of_queries(config: Config, add_seeds: bool) -> list[Seed]:
@@ -117,9 +144,15 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
 
 
 def crawl_and_report(
-    config: Config, seeds: list[Seed], *, add_seeds: bool = False, reread: Callable[[], Config] | None = None
+    config: Config,
+    seeds: list[Seed],
+    *,
+    add_seeds: bool = False,
+    more: int | None = None,
+    reread: Callable[[], Config] | None = None,
 ) -> int:
-    """Run the crawl with its display, then say what came of it. Returns the exit status."""
+    """Run the crawl with its display, then say what came of it. `more` is what `--more` was given with. Returns the
+    exit status."""
     if config.workers > 1:
         from gossamer.workers.supervisor import run_workers as run_crawl
     else:
@@ -135,10 +168,17 @@ def crawl_and_report(
         code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
     finally:
         display.close()
-    print_results(config, last, sys.stdout, sys.stderr)
+    print_results(config, last, sys.stdout, sys.stderr, more=more)
     location = CrawlLocation.of(config)
-    if last.queued and not config.quiet and crawl_exists(location):
-        _tell_of_paused(location, sys.stderr)
+    if not config.quiet and crawl_exists(location):
+        if last.queued:
+            _tell_of_paused(location, sys.stderr)
+        if BLOCKED in last.excluded:
+            _tell_of_blocked(location, sys.stderr)
+    if code == 0 and config.min_pages is not None and last.pages < config.min_pages:
+        stored = number_of(last.pages, "page")
+        print(f"gossamer: error: {stored} stored, fewer than --min-pages {config.min_pages}", file=sys.stderr)
+        return TOO_FEW_PAGES
     return code
 
 
@@ -147,23 +187,41 @@ def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
     with open_crawl(location) as crawl:
         overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
     if paused := sorted(overrides.hosts.paused):
-        names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
         print(
-            f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {names}. To resume: "
-            'gossamer serve, then POST /hosts/HOST {"action": "resume"}',
+            f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {_some_of(paused)}. "
+            'To resume: gossamer serve, then POST /hosts/HOST {"action": "resume"}',
             file=err,
         )
 
 
-def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:
+def _tell_of_blocked(location: CrawlLocation, err: TextIO) -> None:
+    """Which hosts have no address that may be dialled, and the option that permits it."""
+    hosts: set[str] = set()
+    with open_crawl(location) as crawl:
+        for reader in crawl.readers:
+            for chunk in reader.dead_letters.excluded((BLOCKED,)):
+                hosts.update(host for _, _, host, *_ in chunk)
+    if hosts:
+        which = "host has" if len(hosts) == 1 else "hosts have"
+        print(
+            f"{count(len(hosts))} {which} only private or loopback addresses, so not contacted: "
+            f"{_some_of(sorted(hosts))}. --allow-private permits them, --allow-network NETWORK those of a network",
+            file=err,
+        )
+
+
+def _some_of(hosts: Sequence[str]) -> str:
+    return ", ".join(map(printable, hosts[:_MOST_NAMED])) + (" …" if len(hosts) > _MOST_NAMED else "")
+
+
+def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO, *, more: int | None = None) -> None:
     """The report, and with --json the contract's object as the last line of `out`. The report is not on `out` where
     the page log or the object is."""
     if not config.quiet:
         directory = Path(config.dir)
         files = files_of(CrawlLocation.of(config))
-        print_report(
-            last, directory, err if config.json or config.log.pages == "-" else out, files, max_pages=config.max_pages
-        )
+        stream = err if config.json or config.log.pages == "-" else out
+        print_report(last, directory, stream, files, max_pages=config.max_pages, more=more)
     if config.json:
         print(json_line(to_contract(last)), file=out, flush=True)
 

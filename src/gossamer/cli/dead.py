@@ -1,12 +1,10 @@
 """`gossamer dead`: lists, requeues or drops dead letters."""
 
 import argparse
-import sys
-from collections.abc import Iterable
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_location_options, location_of, scores_in
+from gossamer.cli.open_crawl import ListOutput, add_heading_option, add_location_options, location_of, scores_in
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import HeldPart, hold_crawl, open_crawl
@@ -41,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="list: print one JSON object per line; otherwise one object"
     )
+    add_heading_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,7 +56,15 @@ def run(arguments: argparse.Namespace) -> int:
     if action == "list":
         with open_crawl(location) as crawl:
             scores = scores_in(crawl, location)
-            return _list((dead_object(letter, scores.total) for letter in list_dead(crawl.stores, wanted)), as_json)
+            output = ListOutput(arguments, DEAD_COLUMNS)
+            for letter in list_dead(crawl.stores, wanted):
+                about = dead_object(letter, scores.total)
+                if as_json:
+                    output.write_object(about)
+                else:
+                    output.write_line(dead_line(about))
+            output.close("no dead letters")
+        return 0
     with hold_crawl(location) as parts:
         number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)
     done = "requeued" if action == "requeue" else "dropped"
@@ -78,20 +85,11 @@ def _change(part: HeldPart, wanted: DeadFilter, *, requeue: bool) -> int:
     return change(wanted, clock_of(part.directory).now(), ordering.standing)
 
 
-def _list(letters: Iterable[Json], as_json: bool) -> int:
-    number = 0
-    for letter in letters:
-        number += 1
-        sys.stdout.write((formatter.json_line(letter) if as_json else dead_line(letter)) + "\n")
-    if not number and not as_json:
-        print("no dead letters", file=sys.stderr)
-    return 0
+DEAD_COLUMNS = formatter.Columns(("SINCE", "<24"), ("REASON", "<20"), ("TRIES", ">5"), ("URL", "<40"), ("DETAIL", ""))
 
 
 def dead_line(letter: Json) -> str:
-    """Time of the last failure, class, reason, number of tries, URL, and details of the reason."""
-    at, reason = str(letter["failed_at"] or "-"), formatter.printable(str(letter["reason"] or "-"))
+    """A dead letter in columns: time of the last failure, reason, number of tries, URL, details of the reason."""
     detail = formatter.printable(str(letter["detail"]), 120) if letter["detail"] else ""
-    url = formatter.printable(str(letter["url"]))
-    tries = f"{letter['tries']:>2} {'try  ' if letter['tries'] == 1 else 'tries'}"
-    return f"{at:<24}  {letter['class']:<9}  {reason:<20}  {tries}  {url}" + (f"  ({detail})" if detail else "")
+    at, reason = str(letter["failed_at"] or "-"), str(letter["reason"] or "-")
+    return DEAD_COLUMNS.line(at, reason, str(letter["tries"]), str(letter["url"]), detail)

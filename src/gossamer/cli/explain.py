@@ -5,11 +5,11 @@ import sys
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.open_crawl import location_from, remembered_by_crawl
+from gossamer.cli.open_crawl import location_from, remembered_by_crawl, require_crawl
 from gossamer.config.policies import PolicyCache, check_config
 from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import crawl_exists, open_crawl
-from gossamer.errors import NotThisCrawl, UsageError
+from gossamer.crawl.run.opener import open_crawl
+from gossamer.errors import UsageError
 from gossamer.observe.formatter import json_line
 from gossamer.reports.explain.render import story_lines, story_object
 from gossamer.reports.explain.story import Story
@@ -58,8 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("there is no URL to explain: the text is empty")
     location = location_from(config)
     directory = location.directory
-    if not crawl_exists(location):
-        raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
+    require_crawl(location)
     with open_crawl(location) as crawl:
         running = holder_of(directory) is not None
         story = explain_url(crawl.stores, crawl.archive, PolicyCache(config), text, running=running)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_location_options, config_in, fingerprints_in, location_of, scores_in
+from gossamer.cli.open_crawl import add_location_options, config_in, fingerprints_in, location_of
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, open_crawl
 from gossamer.errors import UsageError
@@ -16,14 +16,12 @@ from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export import tables
+from gossamer.reports.export.crawl_tables import CrawlTables
 from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, open_output
 from gossamer.reports.export.tables import Column, Row, Selection, mimes_from, moment_from, statuses_from
 
 if TYPE_CHECKING:
-    from gossamer.extract.full_page import Wanted
-    from gossamer.extract.main_text import TextExtractor
     from gossamer.reports.export.documents import Documents
-    from gossamer.reports.export.rows import ArchivedRows
 
 USAGE = "[--what TABLE] [-o FILE] [options]"
 DESCRIPTION = """\
@@ -124,22 +122,24 @@ def run(arguments: argparse.Namespace) -> int:
     problems = Problems(line)
     with open_crawl(location) as crawl:
         reader = reader_of(crawl, location, given.text(arguments, "host"), line)
-        archived = Archived(reader, crawl, location, wanted, problems)
+        found = CrawlTables(reader, crawl.reader, crawl.archive, config_in(location), wanted, problems.add)
         if what == "markdown":
-            number = archived.write_markdown(output, given.text(arguments, "extractor"))
+            if output == "-":
+                raise UsageError("--what markdown: needs a new directory (-o DIR)")
+            number = found.write_markdown(output, given.text(arguments, "extractor"))
         else:
             if nodes is not None:
                 with open_output(nodes) as stream:
                     write_rows(Tabs(stream, ()), reader.names())
             if what == "text":
-                columns, rows = archived.texts(given.text(arguments, "extractor"), markdown=markdown)
+                columns, rows = found.texts(given.text(arguments, "extractor"), markdown=markdown)
             else:
-                columns, rows = table_of(what, reader, archived, wanted, by_id=nodes is not None, parts=parts)
+                columns, rows = table_of(what, reader, found, wanted, by_id=nodes is not None, parts=parts)
             with open_output(output) as stream:
                 number = write_rows(writer_for(form, stream, columns, raw=raw), rows)
     line.clear()
     if not quiet:
-        archived.report_pdfs()
+        report_pdfs(found.documents)
         rows_or_files = formatter.number_of(number, "file" if what == "markdown" else "row")
         to = "" if output == "-" else f" to {formatter.printable(output)}"
         print(f"{rows_or_files} exported{to} in {formatter.span(line.seconds)}", file=sys.stderr)
@@ -201,87 +201,20 @@ def write_rows(writer: TableWriter, rows: Iterable[Row]) -> int:
 
 
 def table_of(
-    what: str, reader: ExportReader, archived: "Archived", wanted: Selection, *, by_id: bool, parts: bool
+    what: str, reader: ExportReader, found: CrawlTables, wanted: Selection, *, by_id: bool, parts: bool
 ) -> tuple[Sequence[Column], Iterator[Row]]:
     from gossamer.reports.export.rows import edge_rows
 
     if what == "graph":
         return tables.EDGES_BY_ID if by_id else tables.EDGES_BY_URL, edge_rows(reader, wanted, by_id=by_id)
-    return archived.links() if what == "links" else archived.pages(parts=parts)
+    return found.links() if what == "links" else found.pages(parts=parts)
 
 
-class Archived:
-    """Exports of pages. What parses them again takes as long to import as a crawl, so it is imported only if it is
-    needed."""
-
-    def __init__(
-        self, reader: ExportReader, crawl: OpenCrawl, location: CrawlLocation, wanted: Selection, problems: Problems
-    ) -> None:
-        self._reader = reader
-        self._crawl = crawl
-        self._location = location
-        self._wanted = wanted
-        self._problems = problems
-        self._documents: Documents | None = None
-
-    def _rows(self, want: "Wanted") -> "ArchivedRows":
-        from gossamer.reports.export.documents import Documents
-        from gossamer.reports.export.rows import ArchivedRows
-
-        self._documents = Documents(self._crawl.archive, want)
-        return ArchivedRows(self._reader, self._wanted, self._documents, self._problems.add)
-
-    def pages(self, *, parts: bool) -> tuple[Sequence[Column], Iterator[Row]]:
-        """All pages; they are parsed only to find those in one language."""
-        from gossamer.reports.export.rows import PageColumns, page_rows
-
-        columns = PageColumns(scores_in(self._crawl, self._location), parts=parts)
-        names = tables.PAGES_WITH_PARTS if parts else tables.PAGES
-        if self._wanted.language is None:
-            return names, page_rows(self._reader, self._wanted, columns)
-
-        from gossamer.extract.full_page import Wanted
-
-        return names, self._rows(Wanted(anchor_text=False, text=False, guess_language=True)).pages(columns)
-
-    def links(self) -> tuple[Sequence[Column], Iterator[Row]]:
-        from gossamer.config.policies import canonicaliser_for
-        from gossamer.extract.full_page import Wanted
-
-        want = Wanted(text=False, guess_language=self._wanted.language is not None)
-        return tables.LINKS, self._rows(want).links(canonicaliser_for(config_in(self._location)))
-
-    def texts(self, extractor: str | None, *, markdown: bool) -> tuple[Sequence[Column], Iterator[Row]]:
-        from gossamer.extract.full_page import Wanted
-
-        want = Wanted(anchor_text=False, guess_language=True, markdown=markdown, extractor=self._extractor(extractor))
-        columns = tables.TEXT_WITH_MARKDOWN if markdown else tables.TEXT
-        return columns, self._rows(want).texts(markdown=markdown)
-
-    def write_markdown(self, output: str, extractor: str | None) -> int:
-        """Write the files into a new directory. Returns how many."""
-        from gossamer.extract.full_page import Wanted
-        from gossamer.reports.export.markdown import open_folder
-
-        if output == "-":
-            raise UsageError("--what markdown: needs a new directory (-o DIR)")
-        want = Wanted(
-            anchor_text=False, text=False, guess_language=True, markdown=True, extractor=self._extractor(extractor)
-        )
-        with open_folder(output) as folder:
-            return self._rows(want).write_markdown(folder)
-
-    def report_pdfs(self) -> None:
-        """Say which PDF documents have no text."""
-        found = self._documents
-        if found is not None and found.pdf_skipped:
-            number = formatter.number_of(found.pdf_skipped, "PDF document")
-            print(f"gossamer: left out: {number}; pip install 'gossamer[pdf]' to read them", file=sys.stderr)
-        if found is not None and found.pdf_unreadable:
-            number = formatter.number_of(found.pdf_unreadable, "PDF document")
-            print(f"gossamer: left out: {number} without readable text (pdf_unreadable)", file=sys.stderr)
-
-    def _extractor(self, given_name: str | None) -> "TextExtractor":
-        from gossamer.extract.main_text import TextExtractor
-
-        return TextExtractor(given_name or config_in(self._location).content.text)
+def report_pdfs(found: "Documents | None") -> None:
+    """Say which PDF documents have no text."""
+    if found is not None and found.pdf_skipped:
+        number = formatter.number_of(found.pdf_skipped, "PDF document")
+        print(f"gossamer: left out: {number}; pip install 'gossamer[pdf]' to read them", file=sys.stderr)
+    if found is not None and found.pdf_unreadable:
+        number = formatter.number_of(found.pdf_unreadable, "PDF document")
+        print(f"gossamer: left out: {number} without readable text (pdf_unreadable)", file=sys.stderr)

@@ -1,12 +1,11 @@
 """`gossamer hosts`: a line for every host."""
 
 import argparse
-import sys
 from itertools import islice
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_location_options, location_of
+from gossamer.cli.open_crawl import ListOutput, add_heading_option, add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
 from gossamer.config.policies import PolicyCache
@@ -20,9 +19,10 @@ from gossamer.reports.records import HOST_SORTS, HostFilter, HostRow, Json
 
 USAGE = "[--host HOST] [--sort ORDER] [--limit N] [--cut] [--json]"
 DESCRIPTION = """\
-Show one line per host: state, queued and fetched URLs, delay and next contact,
-orders given through the service, and excluded URLs by reason; below it, each
-URL shape that was cut as a trap. The crawl may be running."""
+Show one line per host: state, queued and fetched URLs, the delay in force, the
+next contact, then orders given through the service, and excluded URLs by
+reason; below it, each URL shape that was cut as a trap. The crawl may be
+running."""
 EXAMPLE = """\
   gossamer hosts --sort queued --limit 20
   gossamer hosts --cut --json | jq .cuts"""
@@ -38,11 +38,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--sort", choices=list(HOST_SORTS), default="queued", help="order of the lines (default: queued)"
     )
     parser.add_argument("--limit", metavar="N", type=int, help="at most N hosts")
+    add_heading_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     limit = given.at_least(0, given.whole(arguments, "limit"), "--limit")
-    host, as_json = given.text(arguments, "host"), given.flag(arguments, "json")
+    host = given.text(arguments, "host")
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     sort, cut = str(given.text(arguments, "sort")), given.flag(arguments, "cut")
     location = location_of(arguments)
@@ -52,12 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
         rows = list_hosts(crawl.stores, HostFilter(host=host), sort, limit=None if cut else limit)
         chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))
     book, now = PolicyCache(config), clock_of(directory).now()
-    if not chosen and not as_json:
-        print("no such hosts", file=sys.stderr)
+    columns = host_columns(max((len(row.host) for row in chosen), default=0))
+    output = ListOutput(arguments, columns)
     for row in chosen:
         about = host_object(row, book, now, overrides.hosts.for_host(HostKey(row.host)))
-        text = formatter.json_line(about) if as_json else "\n".join(host_lines(about))
-        sys.stdout.write(text + "\n")
+        if output.as_json:
+            output.write_object(about)
+        else:
+            output.write_line("\n".join(host_lines(about, columns)))
+    output.close("no such hosts")
     return 0
 
 
@@ -66,25 +70,36 @@ def _is_cut(row: HostRow) -> bool:
     return bool(shapes or refused) or any(reason.startswith("trap") for reason in row.excluded)
 
 
-def host_lines(about: Json) -> list[str]:
+def host_columns(longest: int) -> formatter.Columns:
+    """The columns of a list in which the longest name has this length. What follows them has no heading."""
+    name = f"<{min(max(longest, 4), 40)}"
+    return formatter.Columns(
+        ("HOST", name), ("STATE", "<7"), ("QUEUED", ">8"), ("FETCHED", ">8"), ("DELAY", ">8"), ("NEXT", "<9"), ("", "")
+    )
+
+
+def host_lines(about: Json, columns: formatter.Columns) -> list[str]:
     """A line with what matters, and one for each shape that was cut."""
     excluded, cuts = about["excluded"], about["cuts"]
     assert isinstance(excluded, dict) and isinstance(cuts, list)
     wait, delay = about["wait"], about["delay"]
     assert isinstance(wait, float | int) and isinstance(delay, float | int)
-    parts = [f"{about['host']!s:<32}  {about['state']:<7}  {about['queued']:>8} queued"]
-    parts.append(f"{about['fetched']:>8} fetched")
-    parts.append(f"delay {formatter.seconds(delay)}" + (" by order" if about["ordered_delay"] is not None else ""))
+    remarks = []
+    if about["ordered_delay"] is not None:
+        remarks.append("delay set through the service")
     if about["paused"]:
-        parts.append("paused through the service")
+        remarks.append("paused through the service")
+        contact = "-"
     else:
-        parts.append(f"next in {formatter.span(wait)}" if wait > 0 else "next now")
+        contact = f"in {formatter.span(wait)}" if wait > 0 else "now"
     if about["dropped"]:
-        parts.append("dropped through the service")
+        remarks.append("dropped through the service")
     if about["trouble"]:
-        parts.append(str(about["trouble"]))
+        remarks.append(str(about["trouble"]))
     if excluded:
-        parts.append("kept out: " + ", ".join(f"{reason} {n}" for reason, n in excluded.items()))
-    lines = ["  ".join(parts)]
+        remarks.append("excluded: " + ", ".join(f"{reason} {n}" for reason, n in excluded.items()))
+    counts = (str(about["queued"]), str(about["fetched"]))
+    named = (str(about["host"]), str(about["state"]), *counts, formatter.seconds(delay), contact)
+    lines = [columns.line(*named, "  ".join(remarks))]
     lines += [f"    {cut['reason']}  {cut['shape']}: {cut['figures']}" for cut in cuts]
     return [formatter.printable(line) for line in lines]

@@ -1,10 +1,10 @@
 """The entry point: runs the command that was given, and reports errors in one line.
 
-Exit status: 0 done (finished, or a limit was reached), 1 failed, 2 bad usage, 130 interrupted.
+Exit status: 0 done (finished, or a limit was reached), 1 failed, 2 bad usage, 3 fewer pages than
+`--min-pages`, 130 interrupted (SIGINT), 143 terminated (SIGTERM).
 """
 
 import argparse
-import difflib
 import importlib
 import os
 import sys
@@ -13,7 +13,8 @@ from typing import Protocol, cast
 
 from gossamer.cli import COMMANDS
 from gossamer.cli.argparse_types import Parser
-from gossamer.errors import GossamerError, UsageError
+from gossamer.errors import NO_ROOM, GossamerError, UsageError
+from gossamer.model.formats import did_you_mean
 from gossamer.observe.formatter import printable
 from gossamer.version import __version__
 
@@ -43,10 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough. What is still buffered would fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader has seen enough
         return 0
     except OSError as error:
+        if error.errno in NO_ROOM and error.filename is None:
+            _drop_output()
+            return _complain("no space left for standard output", FAILED)
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), FAILED)
     return code
 
@@ -91,8 +94,13 @@ def _unknown(name: str) -> str:
     if name.startswith("-"):
         return f"unknown option {printable(name, 60)!r}: the command comes first (see gossamer --help)"
     message = f"no such command: {printable(name, 60)!r}"
-    near = difflib.get_close_matches(name, COMMANDS, n=1)
-    return f"{message}. Did you mean {near[0]!r}?" if near else f"{message} (see gossamer --help)"
+    near = did_you_mean(name, COMMANDS)
+    return f"{message}. {near}" if near else f"{message} (see gossamer --help)"
+
+
+def _drop_output() -> None:
+    """What is still buffered would fail again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str, code: int) -> int:

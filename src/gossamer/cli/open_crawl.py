@@ -1,6 +1,7 @@
 """What the reading commands share: which crawl is meant, and what it remembers."""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gossamer.crawl.run.directory import read_layout
 from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, crawl_exists, open_crawl, resolve_urls, store_kind
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
 from gossamer.model.units import HostKey, Url
+from gossamer.observe.formatter import Columns, json_line
 from gossamer.reports.explain.verdicts import form_of, usual_fingerprints
 from gossamer.reports.records import FingerprintsOf
 from gossamer.reports.scores import Scores, scores_of
@@ -25,12 +27,47 @@ def add_location_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_heading_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-header", action="store_true", help="print no column headings")
+
+
+class ListOutput:
+    """A list on standard output: JSON lines, or lines in columns below their headings. An empty list is a message on
+    standard error."""
+
+    def __init__(self, arguments: argparse.Namespace, columns: Columns) -> None:
+        self.as_json = given.flag(arguments, "json")
+        self._heading = None if self.as_json or given.flag(arguments, "no_header") else columns.heading
+        self._empty = True
+
+    def write_object(self, about: Mapping[str, object]) -> None:
+        self.write_line(json_line(about))
+
+    def write_line(self, line: str) -> None:
+        if self._empty and self._heading is not None:
+            sys.stdout.write(self._heading + "\n")
+        self._empty = False
+        sys.stdout.write(line + "\n")
+
+    def close(self, if_empty: str) -> None:
+        if self._empty and not self.as_json:
+            print(if_empty, file=sys.stderr)
+
+
 def location_of(arguments: argparse.Namespace) -> CrawlLocation:
     """The crawl that is meant: by options, else by gossamer.toml, else the one in ./crawl. Raises NotThisCrawl."""
     location = location_named({name: given.text(arguments, name) for name in ("dir", "store", "blobs")})
-    if not crawl_exists(location):
-        raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}; choose another with --dir")
+    require_crawl(location)
     return location
+
+
+def require_crawl(location: CrawlLocation) -> None:
+    """Raises NotThisCrawl if there is no crawl."""
+    directory = location.directory
+    if not crawl_exists(location):
+        if directory.exists() and not directory.is_dir():
+            raise NotThisCrawl(f"{directory} is not a directory")
+        raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
 
 
 def location_named(options: Mapping[str, str | None]) -> CrawlLocation:

@@ -1,11 +1,10 @@
 """`gossamer pages`: a line for every known page."""
 
 import argparse
-import sys
 from collections.abc import Mapping
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_location_options, location_of, scores_in
+from gossamer.cli.open_crawl import ListOutput, add_heading_option, add_location_options, location_of, scores_in
 from gossamer.crawl.run.opener import open_crawl
 from gossamer.model.states import UrlState
 from gossamer.observe import formatter
@@ -30,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", choices=[state.word for state in UrlState], help="only pages in this state")
     parser.add_argument("--host", metavar="HOST", help="only pages of this host")
     parser.add_argument("--limit", metavar="N", type=int, help="at most N pages")
+    add_heading_option(parser)
     parser.add_argument("--parts", action="store_true", help="show the parts of each priority (JSON: priority_parts)")
 
 
@@ -40,18 +40,18 @@ def run(arguments: argparse.Namespace) -> int:
         host=given.text(arguments, "host"),
         limit=given.at_least(0, given.whole(arguments, "limit"), "--limit"),
     )
-    as_json = given.flag(arguments, "json")
+    output = ListOutput(arguments, formatter.PAGE_COLUMNS)
     location = location_of(arguments)
     with open_crawl(location) as crawl:
         scores = scores_in(crawl, location)
         parts_of = scores.parts if given.flag(arguments, "parts") else None
         for row in list_pages(crawl.stores, wanted):
-            if as_json:
-                line = formatter.json_line(page_object(row, scores.total, parts_of))
+            if output.as_json:
+                output.write_object(page_object(row, scores.total, parts_of))
             else:
                 parts = None if parts_of is None else parts_of(row.facts)
-                line = page_line(row, scores.total(row.facts), parts)
-            sys.stdout.write(line + "\n")
+                output.write_line(page_line(row, scores.total(row.facts), parts))
+    output.close("no such pages")
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.crawl import seeds_of_queries
+from gossamer.cli.crawl import seeds_of_queries, warn_of_blocked
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
@@ -29,7 +29,7 @@ EXAMPLE = """\
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
        -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
 
-_NOT_OURS = ("seeds", "json", "quiet")
+_NOT_OURS = ("seeds", "min_pages", "json", "quiet")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,17 +67,21 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     seeds += seeds_of_queries(config, add_seeds=True)
+    warn_of_blocked(config, seeds)
     as_json = given.flag(arguments, "json")
     if as_json and config.log.pages == "-":
         raise UsageError("--log-pages: with --json, standard output has the address and nothing else; name a file")
 
-    from gossamer.service.server import dashboard_url, serve
+    from gossamer.service.server import Addresses, dashboard_url, serve
 
-    def ready(address: str, directory: Path) -> None:
+    def ready(addresses: Addresses, directory: Path) -> None:
         token = directory / TOKEN
         if as_json:
-            print(json_line({"address": address, "token_file": str(token)}), flush=True)
-        else:
-            print(f"Dashboard: {dashboard_url(address)} (token: {printable(str(token))})", file=sys.stderr)
+            metrics = {} if addresses.metrics is None else {"metrics_address": addresses.metrics}
+            print(json_line({"address": addresses.service, "token_file": str(token), **metrics}), flush=True)
+            return
+        print(f"Dashboard: {dashboard_url(addresses.service)} (token: {printable(str(token))})", file=sys.stderr)
+        if addresses.metrics is not None:
+            print(f"Metrics: {addresses.metrics}metrics", file=sys.stderr)
 
     return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)

@@ -27,10 +27,11 @@ hold. GRAPH is a file: the number of pages, then a line of page numbers for the
 links of each page; plain or gzip. A file NAME.urls.gz next to it has the URLs
 of its pages, one per line. Or it is the directory of a crawl, whose
 stored links are replayed from its own seeds. Orders: mercator best-first bfs
-dfs novelty balance importance, those of plugins, push (importance with all links kept),
-backlink random omniscient (of the known pages the truly best) and all-sorted
-(all pages by PageRank, which no crawl can do). With --recrawl: months of
-visits to pages that change, and how fresh each recrawl policy keeps the copies.
+dfs novelty balance importance, those of plugins, push (importance with all
+links kept), backlink random omniscient (of the known pages the truly best) and
+all-sorted (all pages by PageRank, which no crawl can do). With --recrawl:
+months of visits to pages that change, and how fresh each recrawl policy keeps
+the copies.
 Policies: adaptive optimal fixed nutch-adaptive stormcrawler-adaptive, those of
 plugins, and known-rates, which no crawl can do."""
 EXAMPLE = """\

@@ -17,7 +17,7 @@ from gossamer.observe import formatter
 from gossamer.observe.formatter import Section, plain_report
 from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates, freshness_object, merge_freshness
 from gossamer.observe.snapshot import Snapshot, crawl_state, read_status_file
-from gossamer.observe.wait_reasons import Waits, merge_waits, or_more, waiting_for
+from gossamer.observe.wait_reasons import Waits, merge_waits, waiting_for
 from gossamer.recrawl.freshness import stored_freshness_metrics
 from gossamer.reports.all_workers import join_totals
 from gossamer.reports.records import MOST_OVERDUE, Json
@@ -85,17 +85,19 @@ def run(arguments: argparse.Namespace) -> int:
         print(formatter.json_line({**found, **about, **told}))
         return 0
     by_whom = f" (process {holder})" if holder else ""
-    title = f"Crawl in {formatter.printable(str(directory))}: {state}{by_whom}"
-    waited = for_what(waits, holder is not None, now)
+    left = ", nothing left to do" if found["finished"] else ""
+    title = f"Crawl in {formatter.printable(str(directory))}: {state}{by_whom}{left}"
+    pending = f"Waiting for {waited}" if (waited := for_what(waits, holder is not None, now)) else ""
     sections = [
         Section(title, tuple(total_rows(found, live))),
-        Section(f"Waiting for {waited}" if waited else "Nothing pending", waits_rows(waits, now)),
+        Section(pending or "Later", waits_rows(waits, now)),
         Section("Ordered through the service", orders_rows(overrides)),
         Section("Recrawls", recrawl_rows(found, figures)),
         *outcome_sections(found),
         Section("Remembered options", option_rows(options)),
     ]
-    sys.stdout.write(plain_report([section for section in sections if section.rows]))
+    shown = [Section(section.title, without_zeros(section.rows)) for section in sections]
+    sys.stdout.write(plain_report([section for section in shown if section.rows or section.title == pending]))
     return 0
 
 
@@ -172,11 +174,11 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
         return f"{what} {formatter.timestamp(when)}{ahead}"
 
     def known(count: int | None, counted_to: int | None = None) -> str:
-        return "unknown" if count is None else or_more(count, counted_to)
+        return "unknown" if count is None else formatter.or_more(count, counted_to)
 
     urls, hosts = waits.urls_counted_to, waits.hosts_counted_to
     unread = f"{formatter.number_of(waits.unread, 'document')} to be processed" if waits.unread else ""
-    ready = f"hosts ready: {or_more(waits.ready_hosts, hosts)}"
+    ready = f"{formatter.number_of(waits.ready_hosts, 'host', counted_to=hosts)} ready"
     return (
         ("in flight", known(waits.in_flight), unread),
         ("due now", known(waits.due), ready),
@@ -242,11 +244,11 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
     price = f"at a price of {figures.price:.4g}{dear}"
     rows = (
         ("freshness", f"{100 * figures.fresh:.1f} %", "of the pages, estimated"),
-        ("scheduled", formatter.count(figures.scheduled), f"{format_budget(figures)}, {price}"),
+        ("scheduled", formatter.count(figures.scheduled), ", ".join(filter(None, (format_budget(figures), price)))),
         ("visits", formatter.count(_number(found["fetched"])), format_rates(figures)),
         (
             "overdue",
-            or_more(figures.overdue, MOST_OVERDUE),
+            formatter.or_more(figures.overdue, MOST_OVERDUE),
             f"{formatter.count(figures.waiting)} queued",
         ),
         ("visited again", formatter.count(_number(found["refreshed"])), ""),
@@ -258,12 +260,16 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
     return rows if found["refreshed"] else rows[:4]
 
 
+def without_zeros(rows: tuple[tuple[str, str, str], ...]) -> tuple[tuple[str, str, str], ...]:
+    """The rows that say something: not those of zeros, but the number of pages in any case."""
+    return tuple(row for row in rows if row[1] != "0" or row[0] == "pages stored")
+
+
 # --- the report --------------------------------------------------------------------------------------------
 
 
 def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]:
     states = _counts(found["states"])
-    left = "nothing left to do" if found["finished"] else ""
     rows = [
         (
             "pages stored",
@@ -286,7 +292,7 @@ def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]
             formatter.count(_number(found["hosts"])),
             f"in {formatter.number_of(_number(found['domains']), 'domain')}",
         ),
-        ("queued", formatter.count(states["queued"]), left),
+        ("queued", formatter.count(states["queued"]), ""),
     ]
     if live is not None:
         shares = " / ".join(f"{share:.0f}" for share in live.selector_shares)

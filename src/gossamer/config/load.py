@@ -7,7 +7,7 @@ invalid value is rejected with a message that names the key.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -35,6 +35,7 @@ from gossamer.config.sections import (
     at_least,
 )
 from gossamer.errors import ConfigError, UsageError
+from gossamer.model.formats import did_you_mean
 
 T = TypeVar("T")
 
@@ -53,6 +54,7 @@ class Config(Section, frozen=True, kw_only=True):
         str, about("`host`, `domain`, `any`, `host:NAME`, `domain:NAME` or `tld:nz`; several separated by commas")
     ] = "host"
     max_pages: Annotated[int | None, about("stop after this many stored documents. Default: no limit")] = None
+    min_pages: Annotated[int | None, about("exit with status 3 if fewer documents are stored at the end")] = None
     max_depth: Annotated[int, about("links followed from a seed")] = 20
     order: Annotated[
         str, about("`mercator`, `best-first`, `bfs`, `dfs`, `novelty`, `balance`, `importance` or a plugin's")
@@ -90,7 +92,7 @@ class Config(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         at_least(self, 0, "delay", "delay_factor", "max_depth")
-        at_least(self, 1, "concurrency", "workers", "max_pages", "rehearse")
+        at_least(self, 1, "concurrency", "workers", "max_pages", "min_pages", "rehearse")
         if not self.user_agent or any(not " " <= c <= "~" for c in self.user_agent) or len(self.user_agent) > 500:
             raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
         if not re.match(r"[A-Za-z_-]+", self.user_agent):
@@ -235,13 +237,23 @@ def _convert(value: object, kind: type[T], within: str = "") -> T:
         raise _config_error(str(error), within) from error
 
 
+def _keys() -> Iterator[str]:
+    """The keys of the file, those of sections with the section's name."""
+    for field in msgspec.structs.fields(Config):
+        if isinstance(field.default, Section):
+            yield from (f"{field.name}.{name}" for name in field.default.__struct_fields__)
+        elif field.name != "rehearse":
+            yield field.name
+
+
 def _config_error(message: str, within: str) -> ConfigError:
     """A ConfigError with the key taken from msgspec's message: 'Expected `int`, got `str` - at `$.fetch.ftp`'."""
     problem, _, where = message.partition(" - at `$")
     path = ".".join(part for part in (within, where.rstrip("`").lstrip(".")) if part)
     if found := re.search(r"unknown field `(.+?)`", problem):
         key = ".".join(part for part in (path, found.group(1)) if part)
-        return ConfigError(key, CHANGED_KEYS.get(key, "no such key"))
+        near = did_you_mean(key, (f"{path}.{name}" for name in HostSection.__struct_fields__) if within else _keys())
+        return ConfigError(key, CHANGED_KEYS.get(key) or "no such key" + (f". {near}" if near else ""))
     if _OURS(problem):
         key, _, rest = problem.partition(" ")
         return ConfigError(".".join(part for part in (path, key) if part), rest)

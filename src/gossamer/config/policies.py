@@ -14,7 +14,7 @@ from gossamer.clock import Clock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.sections import HostSection, PriorityRuleSection, RecrawlRuleSection, RecrawlSection
 from gossamer.errors import ConfigError
-from gossamer.fetch.dns.policy import parse_networks
+from gossamer.fetch.dns.policy import AddressPolicy, parse_networks
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, host_table, is_trap_exempt
 from gossamer.filter.identity import Identities, IdentityRules
@@ -55,6 +55,19 @@ def check_config(config: Config) -> None:
         raise ConfigError("blobs", "with several workers, each has its archive in its own directory")
     if config.workers > 1 and config.rehearse is not None:
         raise ConfigError("workers", "--rehearse works with one worker only: each would have its own clock")
+
+
+def address_policy_for(config: Config) -> AddressPolicy:
+    return AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
+
+
+def seed_addresses_for(config: Config) -> Callable[[HostKey], str | None]:
+    """Says what the host of a seed is that may not be dialled (`AddressPolicy.refused_as`). With a proxy none is known
+    to be: the proxy dials."""
+    fetch, hosts = config.fetch, config.host.values()
+    if fetch.proxy or fetch.proxy_env or any(host.proxy or host.proxy_env for host in hosts):
+        return lambda host: None
+    return address_policy_for(config).refused_as
 
 
 def schemes_for(config: Config) -> tuple[str, ...]:

@@ -250,6 +250,12 @@ class ServiceSection(Section, frozen=True, kw_only=True):
     https: Annotated[
         bool, about("browsers use HTTPS, through a reverse proxy: the session cookie is marked `Secure`")
     ] = False
+    metrics_listen: Annotated[
+        str | None,
+        about(
+            "address and port for `/metrics` and `/healthz` alone, without token, such as `0.0.0.0:9470`; not set: none"
+        ),
+    ] = None
     max_body_bytes: Annotated[int, about("limit for a request body, except for streamed seeds")] = 16 * 1024 * 1024
 
     def __post_init__(self) -> None:
@@ -257,6 +263,18 @@ class ServiceSection(Section, frozen=True, kw_only=True):
         at_least(self, 1024, "max_body_bytes")
         if self.port > 65_535:
             raise ValueError(f"port must be at most 65535, not {self.port}")
+        _ = self.metrics_address
+
+    @property
+    def metrics_address(self) -> tuple[str, int] | None:
+        """Host and port of `metrics_listen`. Raises ValueError."""
+        if self.metrics_listen is None:
+            return None
+        host, _, port = self.metrics_listen.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or not port.isdecimal() or int(port) > 65_535:
+            raise ValueError(f"metrics_listen must be ADDRESS:PORT, such as 0.0.0.0:9470, not {self.metrics_listen!r}")
+        return host, int(port)
 
 
 class FilterSection(Section, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.task import Visit
 from gossamer.model.units import Instant, Seconds
+from gossamer.observe.snapshot import StopReason
 from gossamer.store.threads import StoreQueries
 
 _MAX_TIMER: Final = 3600.0  # seconds; then the engine checks again
@@ -129,6 +130,7 @@ class Engine(CrawlObserver):
         self._failure: BaseException | None = None
         self.over = asyncio.Event()
         self.stopping = False
+        self.stopped: StopReason | None = None  # why it ends, as soon as that is certain
         self.finished = False
         self.keep_open = False  # with nothing left to do, wait for more
         self.paused = False  # start no visit
@@ -245,7 +247,7 @@ class Engine(CrawlObserver):
             return
         if self._counters.total["state:queued"] == 0:
             if self.requeue.on_queue_empty() and not self.keep_open:
-                self.finished = True
+                self.finished, self.stopped = True, "finished"
                 self.over.set()
             elif self.requeue.next_check_at == 0.0:  # something is to be queued, and no timer is set for it
                 self.pump_soon()
@@ -271,11 +273,13 @@ class Engine(CrawlObserver):
         if not self._store.is_idle:
             self._store.hasten()
         else:
+            self.stopped = self.stopped or "page_limit"
             self.over.set()
 
-    def stop(self) -> None:
+    def stop(self, reason: StopReason = "requested") -> None:
         """Finish the visits in flight, commit them, and end."""
         self.stopping = True
+        self.stopped = self.stopped or reason
         self.pump()
 
     def pause(self, paused: bool) -> None:
@@ -286,7 +290,7 @@ class Engine(CrawlObserver):
     def fail(self, error: BaseException) -> None:
         """End the crawl: `run` raises the first error that was reported here."""
         if self._failure is None:
-            self._failure = error
+            self._failure, self.stopped = error, "failed"
         self.over.set()
 
     # --- loading and commits -------------------------------------------------------------------------

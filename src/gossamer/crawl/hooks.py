@@ -1,152 +1,15 @@
-"""Hooks: code of the user that is called for pages, outcomes and links; and the page as the library returns it."""
+"""Hooks: code of the user that is called for pages, outcomes and links."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from functools import cached_property
 from importlib.metadata import entry_points
-from typing import NamedTuple
 
 from gossamer.config.plugins import entry_label, load_plugin
 from gossamer.crawl.events import Outcome
+from gossamer.crawl.page import Page
 from gossamer.errors import UsageError
-from gossamer.extract.content_types import is_html
-from gossamer.extract.full_page import LanguageSource, LinkKind, Wanted, read_page
-from gossamer.extract.full_page import Page as Contents
-from gossamer.extract.main_text import TextSource
-from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
-from gossamer.fetch.http.body import payload
-from gossamer.filter.canonical import Canonical, canonicalise
-from gossamer.model.outcome import Response
 from gossamer.model.queue_depth import QueueDepth
-
-
-class PageLink(NamedTuple):
-    """A link of a page, with its absolute URL."""
-
-    url: str
-    text: str  # the anchor text
-    kind: LinkKind
-    nofollow: bool
-
-
-class Page:
-    """A document that was fetched, archived and committed. Expensive properties are computed on first use."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        assert outcome.response is not None
-        self._outcome = outcome
-        self.response: Response = outcome.response
-        """The response as received."""
-
-    def __repr__(self) -> str:
-        return f"<Page {self.status} {self.url}>"
-
-    @property
-    def url(self) -> str:
-        return self._outcome.url
-
-    @property
-    def status(self) -> int:
-        return self.response.status
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Names in lower case."""
-        return self.response.headers
-
-    @property
-    def content_type(self) -> str | None:
-        return self.response.headers.get("content-type")
-
-    @property
-    def depth(self) -> int:
-        """Links followed from a seed."""
-        return self._outcome.depth
-
-    @property
-    def title(self) -> str | None:
-        return self._outcome.title
-
-    @property
-    def fetched_at(self) -> datetime:
-        return datetime.fromtimestamp(self.response.started, UTC)
-
-    @cached_property
-    def body(self) -> bytes:
-        """The body without its content codings."""
-        return payload(self.response).body
-
-    @property
-    def is_html(self) -> bool:
-        return is_html(self.content_type, self.body[:1024])
-
-    def read(self, want: Wanted | None = None) -> Contents | None:
-        """Parse the page, as much as `want` asks for; None if it is not HTML."""
-        if not self.is_html:
-            return None
-        headers = self.response.headers
-        return read_page(
-            self.body,
-            self.content_type,
-            self.url,
-            robots_tag=headers.get("x-robots-tag"),
-            content_language=headers.get("content-language"),
-            link=headers.get("link"),
-            refresh=headers.get("refresh"),
-            want=want,
-        )
-
-    @cached_property
-    def _contents(self) -> Contents | None:
-        return self.read()
-
-    @property
-    def text(self) -> str:
-        """The main text of an HTML page; the text of a PDF document if the extra `pdf` is installed; else empty."""
-        if self._contents is not None:
-            return self._contents.text or ""
-        return self._pdf_text or ""
-
-    @property
-    def text_source(self) -> TextSource | None:
-        """Where the text comes from; None if there is none."""
-        if self._contents is not None:
-            return self._contents.text_source
-        return TextSource.PDF if self._pdf_text is not None else None
-
-    @cached_property
-    def _pdf_text(self) -> str | None:
-        if not is_pdf(self.content_type, self.body) or not is_pdf_supported():
-            return None
-        return pdf_text(self.body)
-
-    @property
-    def language(self) -> str | None:
-        return self._contents.language if self._contents is not None else None
-
-    @property
-    def language_source(self) -> LanguageSource | None:
-        return self._contents.language_source if self._contents is not None else None
-
-    @cached_property
-    def links(self) -> list[PageLink]:
-        """The links of an HTML page in document order, as absolute URLs; invalid ones are left out."""
-        contents = self._contents
-        if contents is None:
-            return []
-        base = self.url
-        if contents.base is not None:
-            found = canonicalise(contents.base, self.url)
-            base = found.url if isinstance(found, Canonical) else base
-        links = []
-        for link in contents.links:
-            target = canonicalise(link.href, base)
-            if isinstance(target, Canonical):
-                links.append(PageLink(target.url, link.text, link.kind, link.nofollow))
-        return links
-
 
 MAX_WAITING = 256
 MAX_BYTES = 64 * 1024 * 1024

@@ -204,6 +204,24 @@ def choose_encoding(body: bytes, http_charset: str | None) -> str:
     return declared_encoding(body, http_charset) or guess_encoding(body)
 
 
+_CODECS: Mapping[str, str] = MappingProxyType(
+    {
+        "ISO-8859-8-I": "iso-8859-8",
+        "windows-874": "cp874",
+        "x-mac-cyrillic": "mac-cyrillic",
+        "x-user-defined": "latin-1",
+        "replacement": "ascii",
+    }
+)
+"""The encodings that Python has under other names, or as nearly the same."""
+
+
+def decode(body: bytes, encoding: str) -> str:
+    """The text of a document in one of the encodings of the standard, without its byte-order mark. Invalid bytes are
+    replaced."""
+    return body.decode(_CODECS.get(encoding, encoding), "replace").removeprefix("\ufeff")
+
+
 def _encoding_of_mark(body: bytes) -> str | None:
     if body.startswith(codecs.BOM_UTF8):
         return "UTF-8"

@@ -11,10 +11,11 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from turbohtml import Document, Element
+from turbohtml import Document, Element, Markdown
 from turbohtml.detect import detect_language
 
 from gossamer.errors import MissingExtra
+from gossamer.extract.charset import decode
 
 MAX_TEXT = 1 << 20
 """Characters of a text that are kept."""
@@ -59,6 +60,15 @@ def main_text(tree: Document, body_bytes: int, *, markdown: bool = False) -> Mai
     `markdown` its links must be absolute (`resolve_links`)."""
     element, source = main_element(tree, body_bytes)
     return MainText(element.to_text()[:MAX_TEXT], source, element.to_markdown()[:MAX_TEXT] if markdown else None)
+
+
+def page_markdown(
+    tree: Document, body_bytes: int, url: str, *, main: bool = True, options: Markdown | None = None
+) -> str:
+    """A page as Markdown with absolute links: its main text, or all of it. Modifies the tree."""
+    tree.resolve_links(tree.base_url(url))
+    part = main_element(tree, body_bytes)[0] if main else tree
+    return part.to_markdown(options)[:MAX_TEXT]
 
 
 def main_element(tree: Document, body_bytes: int) -> tuple[Element | Document, TextSource]:
@@ -111,7 +121,7 @@ def trafilatura_text(body: bytes, encoding: str, url: str, *, markdown: bool = F
         from trafilatura import extract, load_html
     except ImportError:
         raise MissingExtra("content.text = 'trafilatura'", "trafilatura", "text") from None
-    tree = load_html(body.decode(encoding, "replace"))
+    tree = load_html(decode(body, encoding))
     if tree is None:
         return MainText("", TextSource.TRAFILATURA, "" if markdown else None)
 

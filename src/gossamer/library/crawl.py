@@ -1,62 +1,95 @@
 """`Crawl`: a crawl on the caller's event loop, and its pages as an asynchronous iterator."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from gossamer.config.load import Config, make_config, read_toml, with_underscores
-from gossamer.config.policies import canonicaliser_for, check_config
+from gossamer.config.policies import canonicaliser_for, check_config, seed_addresses_for
 from gossamer.crawl.events import PageQueue
-from gossamer.crawl.hooks import Hook, Page
-from gossamer.crawl.run.opener import resolve_urls
-from gossamer.crawl.run.session import Session, session
-from gossamer.errors import GossamerError
+from gossamer.crawl.hooks import Hook
+from gossamer.crawl.page import Page
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, remove_crawl, resolve_urls
+from gossamer.crawl.run.session import Display, Session, session
+from gossamer.errors import GossamerError, GossamerWarning
+from gossamer.library.summary import Summary
 from gossamer.observe.display import NoDisplay
-from gossamer.observe.snapshot import Snapshot
-from gossamer.seed.lists import read_arguments
+from gossamer.observe.formatter import number_of
+from gossamer.seed.lists import blocked_seeds, read_arguments
 
 MAX_PAGES_AHEAD = 256
 MAX_BYTES_AHEAD = 64 * 1024 * 1024
 
 
 class Crawl:
-    """A crawl that runs inside its `async with` block.
+    """A crawl that runs inside its `async with` block, or by `gossamer.run`.
 
         async with Crawl("https://example.org/", max_pages=100) as crawl:
             async for page in crawl.pages():
                 print(page.url, page.title)
 
     Options have the names of `gossamer crawl` and gossamer.toml; sections are mappings. The crawl is stored in `dir`
-    and resumed from there. A page is delivered after it is committed; a slow consumer slows the crawl down. Leaving
-    the block stops the crawl as Ctrl-C does: nothing is lost.
+    and resumed from there; without one, it is in a temporary directory that is removed with this object. A page is
+    delivered after it is committed; a slow consumer slows the crawl down. Leaving the block stops the crawl as Ctrl-C
+    does: nothing is lost.
     """
 
     def __init__(
         self,
         *seeds: str,
+        dir: str | Path | None = None,
+        fresh: bool = False,
         config: str | Path | Mapping[str, object] | None = None,
         hooks: Sequence[Hook | str] = (),
         add_seeds: bool = False,
         **options: object,
     ) -> None:
-        """`config` is the path of a file like gossamer.toml, or its content as a mapping; `hooks` are hook objects or
-        names of installed hooks. Raises UsageError for invalid arguments."""
+        """`fresh` empties the directory at the start if it holds a crawl; `config` is the path of a file like
+        gossamer.toml, or its content as a mapping; `hooks` are hook objects or names of installed hooks. Raises
+        UsageError for invalid arguments."""
         names = [hook for hook in hooks if isinstance(hook, str)]
-        self.config: Config = _make_config(config, {**options, "hooks": names or None})
+        file, given = _layers(config, {**options, "dir": dir, "hooks": names or None})
+        self.config: Config = make_config(file, given)
         check_config(self.config)
         self._seeds = read_arguments(seeds, canonicaliser_for(self.config).canonicalise)
+        for warning in blocked_seeds(self._seeds, seed_addresses_for(self.config)):
+            GossamerWarning.issue(warning)
+        if "dir" not in file and "dir" not in given:
+            temporary = tempfile.mkdtemp(prefix="gossamer-")
+            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+            self.config = make_config({"store": f"sqlite:{temporary}", **file, "dir": temporary}, given)
+        self.display: Display = NoDisplay()
+        """What shows the progress."""
+        self._fresh = fresh
         self._hooks = [hook for hook in hooks if not isinstance(hook, str)]
         self._add_seeds = add_seeds
         self._stack = AsyncExitStack()
         self._session: Session | None = None
         self._running: asyncio.Task[None] | None = None
+        self._last: Summary | None = None  # of the run that has ended
+
+    @property
+    def dir(self) -> Path:
+        """The crawl's directory."""
+        return Path(self.config.dir)
+
+    def __repr__(self) -> str:
+        return f"<Crawl in {self.dir}: {number_of(len(self._seeds), 'seed')}>"
 
     async def __aenter__(self) -> Self:
+        if self._session is not None:
+            raise GossamerError("the crawl is open already; make another Crawl, with another directory")
+        if self._fresh:
+            remove_crawl(CrawlLocation.of(self.config))
+            self._fresh = False
         self._session = await self._stack.enter_async_context(
-            session(self.config, self._seeds, self._add_seeds, NoDisplay(), hooks=self._hooks)
+            session(self.config, self._seeds, self._add_seeds, self.display, hooks=self._hooks)
         )
         return self
 
@@ -66,7 +99,9 @@ class Crawl:
         try:
             if self._running is not None:
                 await self._end(self._running)
+            self._last = self._last_summary(self._open_session())
         finally:
+            self._session, self._running = None, None
             await self._stack.__aexit__(kind, error, trace)
 
     async def _end(self, running: asyncio.Task[None]) -> None:
@@ -74,12 +109,20 @@ class Crawl:
         assert self._session is not None
         if not running.done():
             self._session.crawl.engine.stop()
-        await running
+        if not running.cancelled():
+            await running
 
-    async def pages(self) -> AsyncIterator[Page]:
-        """The pages in the order in which they are committed, until the crawl ends. If the crawl fails, its exception
-        is raised. Only one iterator at a time."""
+    async def pages(self, *, stored: bool = False) -> AsyncIterator[Page]:
+        """The pages in the order in which they are committed, until the crawl ends; with `stored`, first those of
+        earlier runs, from the archive. If the crawl fails, its exception is raised. If there are no pages, a
+        GossamerWarning says why. Only one iterator at a time."""
         running_session = self._open_session()
+        empty = True
+        if stored:
+            for page in self._stored_pages():
+                empty = False
+                yield page
+                await asyncio.sleep(0)
         engine = running_session.crawl.engine
         queue = PageQueue(MAX_PAGES_AHEAD, MAX_BYTES_AHEAD, engine.pump_soon)
         engine.events.subscribe(queue)
@@ -87,23 +130,52 @@ class Crawl:
         running.add_done_callback(lambda _: queue.end())
         try:
             async for outcome in queue:
+                empty = False
                 yield Page(outcome)
         finally:
             engine.events.unsubscribe(queue)
         await running
+        if empty:
+            self._warn_of_no_pages(self._last_summary(running_session))
 
-    async def run(self) -> Snapshot:
-        """Run the crawl to its end without iterating over the pages. Returns the last snapshot."""
-        await self._start(self._open_session())
-        return self.status()
+    def _stored_pages(self) -> Iterator[Page]:
+        from gossamer.library.stored_crawl import StoredCrawl
+
+        location = CrawlLocation.of(self.config)
+        if crawl_exists(location):
+            with StoredCrawl(location) as found:
+                yield from found.pages_as_stored()
+
+    def _warn_of_no_pages(self, last: Summary) -> None:
+        if last.stopped not in ("finished", "page_limit"):
+            return
+        if not last.pages:
+            GossamerWarning.issue(last.headline.partition(": ")[2])
+            return
+        limited = last.stopped == "page_limit"
+        end = f"page limit ({self.config.max_pages}) reached" if limited else "nothing left to crawl"
+        ways = "stored=True, fresh=True or a higher max_pages" if limited else "stored=True or fresh=True"
+        held = f"{self.config.dir!r} holds this crawl: {number_of(last.pages, 'page')}"
+        GossamerWarning.issue(f"{held}, {end}, nothing fetched; pass {ways}")
+
+    async def run(self) -> Summary:
+        """Run the crawl to its end without iterating over the pages."""
+        opened = self._open_session()
+        await self._start(opened)
+        return self._last_summary(opened)
 
     def stop(self) -> None:
         """Start no more visits. Visits in flight are still completed and stored."""
         self._open_session().crawl.engine.stop()
 
-    def status(self) -> Snapshot:
-        """A snapshot of the running crawl."""
-        return self._open_session().watch.snapshot()
+    def status(self) -> Summary:
+        """The progress of the running crawl; after the `async with` block, what came of it."""
+        if self._session is None and self._last is not None:
+            return self._last
+        return Summary(self._open_session().watch.snapshot(), self.config.max_pages)
+
+    def _last_summary(self, opened: Session) -> Summary:
+        return Summary(opened.watch.last_snapshot(), self.config.max_pages)
 
     def _open_session(self) -> Session:
         if self._session is None:
@@ -115,8 +187,18 @@ class Crawl:
             self._running = asyncio.create_task(opened.crawl.engine.run())
         return self._running
 
+    def interrupt(self) -> bool:
+        """End as after a first Ctrl-C. False if there is nothing to be ended in this way."""
+        if self._session is None:
+            return False
+        self._session.crawl.engine.stop("interrupted")
+        return True
 
-def _make_config(config: str | Path | Mapping[str, object] | None, options: Mapping[str, object]) -> Config:
+
+def _layers(
+    config: str | Path | Mapping[str, object] | None, options: Mapping[str, object]
+) -> tuple[dict[str, object], dict[str, object]]:
+    """The keys of the configuration and of the options that were given."""
     if config is None:
         file: Mapping[str, object] = {}
     elif isinstance(config, Mapping):
@@ -124,4 +206,5 @@ def _make_config(config: str | Path | Mapping[str, object] | None, options: Mapp
     else:
         file = read_toml(Path(config))
     plain = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
-    return make_config(resolve_urls(file), resolve_urls(with_underscores(plain)))
+    given = {key: value for key, value in with_underscores(plain).items() if value is not None}
+    return resolve_urls(file), resolve_urls(given)

@@ -4,6 +4,7 @@ and digests."""
 import base64
 import datetime
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -47,6 +48,16 @@ def sha1_text(digest: bytes) -> str:
 def reversed_name(host: str) -> str:
     """The labels of a host name from the last to the first, so that a domain's hosts sort together."""
     return ".".join(reversed(host.split(".")))
+
+
+def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
+    """The question about the known word that is nearest to a misspelt one; empty if none is near. The `prefix` that all
+    words have does not count."""
+    import difflib  # for error messages only
+
+    words = [each.removeprefix(prefix) for each in known]
+    near = difflib.get_close_matches(word.removeprefix(prefix), words, n=1, cutoff=0.7)
+    return f"Did you mean {prefix + near[0]!r}?" if near else ""
 
 
 MAX_LABEL: Final = 63  # RFC 1035, 2.3.4: octets of a label

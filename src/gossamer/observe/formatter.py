@@ -15,9 +15,14 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def number_of(number: int, noun: str) -> str:
-    """1 -> '1 page', 12345 -> '12,345 pages'."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def number_of(number: int, noun: str, plural: str | None = None, *, counted_to: int | None = None) -> str:
+    """1 -> '1 page', 12345 -> '12,345 pages'; a count that stopped at `counted_to`: '1,000 or more pages'."""
+    return f"{or_more(number, counted_to)} {noun if number == 1 else plural or noun + 's'}"
+
+
+def or_more(number: int, counted_to: int | None) -> str:
+    """A count that stopped at `counted_to`: '1,000 or more'."""
+    return count(number) + (" or more" if counted_to is not None and number >= counted_to else "")
 
 
 def short_count(number: int) -> str:
@@ -72,12 +77,6 @@ def timestamp(at: float | None) -> str | None:
     return None if at is None else iso_timestamp(at)
 
 
-def page_line(at: str | None, priority: float, depth: int, size_bytes: int | None, status: str, url: str) -> str:
-    """A page in columns: timestamp, priority, depth, size, status, URL; a hyphen for what is not known."""
-    size_text = "-" if size_bytes is None else str(size_bytes)
-    return f"{at or '-':<24}  {priority:>7.4f}  {depth:>3}  {size_text:>9}  {status:<8}  {printable(url)}"
-
-
 def printable(text: str, width: int | None = None) -> str:
     """Untrusted text made safe for a terminal: unprintable characters are escaped; cut to `width` characters."""
     if not text.isprintable():
@@ -85,6 +84,30 @@ def printable(text: str, width: int | None = None) -> str:
     if width is not None and len(text) > width:
         text = text[: max(width - 1, 0)] + "…"
     return text
+
+
+class Columns:
+    """A list in columns, given as headings with formats that align and fill their values."""
+
+    def __init__(self, *columns: tuple[str, str]) -> None:
+        self._formats = [form for _, form in columns]
+        self.heading = self.line(*(name for name, _ in columns))
+
+    def line(self, *values: str) -> str:
+        """One value for each column. Unprintable characters are escaped."""
+        filled = [format(value, form) for value, form in zip(values, self._formats, strict=True)]
+        return printable("  ".join(filled).rstrip())
+
+
+PAGE_COLUMNS = Columns(
+    ("FETCHED", "<24"), ("PRIORITY", ">8"), ("DEPTH", ">5"), ("BYTES", ">9"), ("STATUS", "<9"), ("URL", "")
+)
+
+
+def page_line(at: str | None, priority: float, depth: int, size_bytes: int | None, status: str, url: str) -> str:
+    """A page in `PAGE_COLUMNS`; a hyphen for what is not known."""
+    size_text = "-" if size_bytes is None else str(size_bytes)
+    return PAGE_COLUMNS.line(at or "-", f"{priority:.4f}", str(depth), size_text, status, url)
 
 
 def json_line(value: object) -> str:
@@ -117,7 +140,7 @@ def plain_report(sections: Sequence[Section]) -> str:
     label = max((len(row[0]) for section in sections for row in section.rows), default=0)
     lines: list[str] = []
     for section in sections:
-        width = max(len(row[1]) for row in section.rows)
+        width = max((len(row[1]) for row in section.rows), default=0)
         lines.append(printable(section.title))
         for name, value, remark in section.rows:
             shown = value.ljust(width) if is_text(value) else value.rjust(width)

@@ -20,6 +20,7 @@ class FreshnessMetrics:
     discoveries: float = 0.0
     overdue: int = 0  # URLs that are due and not queued; counted up to a limit
     waiting: int = 0  # requeued and not visited yet
+    young: bool = False  # the rates are extrapolated from less than an hour
     dear_hosts: int = 0  # hosts with a higher price, because they allow fewer visits than their pages need
 
     @property
@@ -51,6 +52,7 @@ def merge_freshness(parts: Sequence[tuple[FreshnessMetrics, int]]) -> FreshnessM
         discoveries=sum(one.discoveries for one in workers),
         overdue=sum(one.overdue for one in workers),
         waiting=sum(one.waiting for one in workers),
+        young=all(one.young for one in workers),
         dear_hosts=sum(one.dear_hosts for one in workers),
     )
 
@@ -84,15 +86,19 @@ def freshness_object(metrics: FreshnessMetrics) -> dict[str, object]:
 
 
 def format_budget(metrics: FreshnessMetrics) -> str:
-    """`81 % of a budget of 1,000/day`; without a budget, the visits that are needed."""
+    """`81 % of a budget of 1,000/day`; without a budget, the visits that are needed. Of a crawl in its first hour, only
+    the budget."""
     if metrics.budget is None or metrics.budget_used is None:
-        return f"{_rate(metrics.demand)} visits/day needed"
-    return f"{100 * metrics.budget_used:.0f} % of a budget of {_rate(metrics.budget)}/day"
+        return "" if metrics.young else f"{_rate(metrics.demand)} visits/day needed"
+    used = "" if metrics.young else f"{100 * metrics.budget_used:.0f} % of "
+    return f"{used}a budget of {_rate(metrics.budget)}/day"
 
 
 def format_rates(metrics: FreshnessMetrics) -> str:
-    """`810 refreshes and 190 discoveries per day`."""
-    return f"{_rate(metrics.refreshes)} refreshes and {_rate(metrics.discoveries)} discoveries per day"
+    """`810 refreshes/day, 190 discoveries/day`; empty in the first hour of a crawl."""
+    if metrics.young:
+        return ""
+    return f"{_rate(metrics.refreshes)} refreshes/day, {_rate(metrics.discoveries)} discoveries/day"
 
 
 def _rate(a_day: float) -> str:

@@ -27,12 +27,18 @@ class CrawlFiles(NamedTuple):
 
 
 def print_report(
-    snapshot: Snapshot, directory: Path, stream: TextIO, files: CrawlFiles, *, max_pages: int | None = None
+    snapshot: Snapshot,
+    directory: Path,
+    stream: TextIO,
+    files: CrawlFiles,
+    *,
+    max_pages: int | None = None,
+    more: int | None = None,
 ) -> None:
     """Coloured tables on a terminal, the same text in aligned columns elsewhere. `max_pages` is the page limit of the
-    crawl."""
+    crawl, of which this run added `more` (None: all of it)."""
     console = Terminal(stream)
-    sections = report_sections(snapshot, directory, files, max_pages=max_pages)
+    sections = report_sections(snapshot, directory, files, max_pages=max_pages, more=more)
     if console.is_interactive_terminal:
         _print_tables(console, sections, snapshot)
     else:
@@ -41,28 +47,56 @@ def print_report(
 
 
 def report_sections(
-    snapshot: Snapshot, directory: Path, files: CrawlFiles, *, max_pages: int | None = None
+    snapshot: Snapshot,
+    directory: Path,
+    files: CrawlFiles,
+    *,
+    max_pages: int | None = None,
+    more: int | None = None,
 ) -> list[Section]:
     """The content of the report, without empty sections."""
     sections = [
-        Section(_headline(snapshot, max_pages), tuple(_totals(snapshot))),
+        Section(headline(snapshot, max_pages), tuple(_totals(snapshot))),
         Section("Status codes", _reasons(snapshot.statuses)),
         Section("Errors by reason", _reasons(snapshot.errors)),
         Section("Excluded by reason", _reasons(snapshot.excluded)),
         Section("Politeness", tuple(_politeness(snapshot))),
         Section("Files", tuple(_files(files))),
-        Section("Next steps", tuple(_next(snapshot, directory))),
+        Section("Next steps", tuple(_next(snapshot, directory, more or max_pages))),
     ]
     return [section for section in sections if section.rows]
 
 
-def _headline(snapshot: Snapshot, max_pages: int | None) -> str:
-    if snapshot.finished:
-        return "Finished: nothing left to do"
-    queued = f"{formatter.number_of(snapshot.queued, 'URL')} queued"
-    if max_pages is not None and snapshot.pages >= max_pages:
-        return f"Stopped: page limit ({formatter.count(max_pages)}) reached; {queued}"
-    return f"Stopped: interrupted; {queued}" if snapshot.stopping else f"Stopped: {queued}"
+def headline(snapshot: Snapshot, max_pages: int | None) -> str:
+    """How a crawl ended. `max_pages` is its page limit."""
+    urls = formatter.number_of(snapshot.queued, "URL")
+    match snapshot.stopped:
+        case "finished":
+            return (
+                "Finished: nothing left to crawl" if snapshot.pages else f"Finished: no page could be {_why(snapshot)}"
+            )
+        case "page_limit" if max_pages is not None:
+            return f"Stopped: page limit ({formatter.count(max_pages)}) reached; {urls} queued"
+        case "interrupted":
+            return f"Interrupted; {urls} queued"
+        case "paused_hosts":
+            return f"Stopped: only paused hosts are left ({formatter.number_of(snapshot.hosts_held, 'host')}, {urls})"
+    return f"Stopped: {urls} queued"
+
+
+_IN_WORDS = {"conn_refused": "connection refused", "dns_nxdomain": "unknown host name"}
+
+
+def _why(snapshot: Snapshot) -> str:
+    """Why there is no page: 'fetched (2 seeds: 1 connection refused, 1 blocked address)'."""
+    seeds = snapshot.seeds
+    if seeds is None or not seeds.failed:
+        return "fetched"
+    reasons = ", ".join(
+        f"{formatter.count(n)} {_IN_WORDS.get(name, name.replace('_', ' '))}"
+        for name, n in formatter.largest(dict(seeds.failed), _REASONS_SHOWN)
+    )
+    return f"fetched ({formatter.number_of(seeds.given, 'seed')}: {reasons})"
 
 
 def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
@@ -149,11 +183,12 @@ def _files(files: CrawlFiles) -> list[tuple[str, str, str]]:
     return [(label, formatter.printable(str(path)), remark) for label, path, remark in rows]
 
 
-def _next(snapshot: Snapshot, directory: Path) -> list[tuple[str, str, str]]:
+def _next(snapshot: Snapshot, directory: Path, limit: int | None) -> list[tuple[str, str, str]]:
     where = _dir_option(directory)
     rows = []
     if not snapshot.finished:
-        rows.append(("resume", "run the same command again", "continues where it stopped"))
+        more = f" --more {limit}" if limit is not None and snapshot.stopped == "page_limit" else ""
+        rows.append(("resume", f"gossamer crawl{where}{more}", "continues where it stopped"))
     rows.append(("pages", f"gossamer pages{where}", "list all pages"))
     if snapshot.dead:
         rows.append(("dead letters", f"gossamer dead list{where}", "then requeue or drop them"))

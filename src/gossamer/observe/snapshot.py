@@ -41,6 +41,20 @@ def crawl_state(*, stopping: bool, paused: bool, store_failing: bool, store_slow
     return "running" if busy else "idle"
 
 
+StopReason = Literal["finished", "page_limit", "interrupted", "paused_hosts", "requested", "failed"]
+"""Why a crawl ended. `interrupted`: by a signal; `paused_hosts`: only hosts that were paused through the service are
+left; `requested`: through the service or the library."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedCounts:
+    """What became of the seeds, those of earlier runs included. Seeds that are still queued are only in `given`."""
+
+    given: int = 0
+    stored: int = 0
+    failed: Mapping[str, int] = field(default_factory=dict)  # by reason
+
+
 PHASES: Final = ("dns", "connect", "tls", "first_byte", "body", "extract", "commit")
 """The timed phases of processing a document, in order."""
 
@@ -147,6 +161,9 @@ class Snapshot:
     paused: bool = False  # through the service: no visits are started
     stopping: bool = False  # visits in flight are being finished
     finished: bool = False  # nothing is left to do
+    stopped: StopReason | None = None  # None while the crawl runs
+    hosts_held: int = 0  # hosts that were left because they are paused; only at the end of a run
+    seeds: SeedCounts | None = None  # only at the end of a run
 
 
 def to_contract(snapshot: Snapshot) -> dict[str, object]:
@@ -170,6 +187,8 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "max_rss_bytes": snapshot.max_rss_bytes,
         "politeness_violations": snapshot.politeness_violations,
         "finished": snapshot.finished,
+        "stopped": snapshot.stopped,
+        "seeds": _seeds_object(snapshot.seeds or SeedCounts()),
         # beyond the contract
         "run_pages": snapshot.run_pages,
         "statuses": dict(snapshot.statuses),
@@ -196,6 +215,10 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "commit_seconds": round(snapshot.commit_seconds, 3),
         "worst_loop_lag": round(snapshot.worst_loop_lag, 4),
     }
+
+
+def _seeds_object(seeds: SeedCounts) -> dict[str, object]:
+    return {"given": seeds.given, "stored": seeds.stored, "failed": dict(seeds.failed)}
 
 
 STALE_AFTER = 10.0  # seconds; a process that has not written for longer hangs

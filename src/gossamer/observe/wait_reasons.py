@@ -59,11 +59,6 @@ def merge_waits(parts: Sequence[Waits]) -> Waits:
     return Waits(**found)  # type: ignore[arg-type]
 
 
-def or_more(count: int, counted_to: int | None) -> str:
-    """A count that stopped at `counted_to`: '1,000 or more'."""
-    return formatter.count(count) + (" or more" if counted_to is not None and count >= counted_to else "")
-
-
 def waiting_for(waits: Waits, now: Instant) -> str:
     """What a running crawl is waiting for, as a phrase that follows "waiting for". Empty while a host may be contacted
     and when nothing is left; a failing store, DNS or proxy and a pause are always included."""
@@ -83,14 +78,13 @@ def waiting_for(waits: Waits, now: Instant) -> str:
     elif waits.unread:
         found.append(formatter.number_of(waits.unread, "document") + " to be processed")
     if waits.resting_hosts:
-        hosts = or_more(waits.resting_hosts, waits.hosts_counted_to)
-        hosts = "1 host cooling down" if waits.resting_hosts == 1 else f"{hosts} hosts cooling down"
-        found.append(hosts + _nearest("ready", "first ready", waits.resting_hosts, waits.next_contact, now))
+        hosts = formatter.number_of(waits.resting_hosts, "host", counted_to=waits.hosts_counted_to)
+        when = _nearest("ready", "first ready", waits.resting_hosts, waits.next_contact, now)
+        found.append(f"{hosts} cooling down{when}")
     if waits.retries is None or waits.retries:
         retries = "retries"
         if waits.retries is not None:
-            number = or_more(waits.retries, waits.urls_counted_to)
-            retries = "1 retry" if waits.retries == 1 else f"{number} retries"
+            retries = formatter.number_of(waits.retries, "retry", "retries", counted_to=waits.urls_counted_to)
         found.append(retries + _nearest("due", "next due", waits.retries, waits.next_retry, now))
     return ", ".join(found)
 

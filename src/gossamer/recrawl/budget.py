@@ -72,6 +72,8 @@ class RefreshBudget:
 PACE: Final = "recrawl_pace"
 """Metadata key of the visit rates."""
 
+_HOUR = 1 / 24  # in days
+
 
 class VisitRates:
     """Rates of visits to new and known pages, with exponential decay over a day. Does no IO and reads no clock."""
@@ -103,6 +105,11 @@ class VisitRates:
         weight = max(self._weight * kept + (1 - kept), 1 / DAY)  # at least a second
         discovered = self._discovered * kept + self.discoveries
         return discovered / weight, (self._refreshed * kept + self.refreshes) / weight
+
+    def is_young(self, now: Instant) -> bool:
+        """Whether the rates are extrapolated from less than an hour."""
+        passed = max(0.0, now - self._since) / DAY
+        return (1 - self._weight) * exp(-passed) > exp(-_HOUR)
 
     def to_text(self) -> str:
         budget = "-" if self.budget is None else repr(self.budget)

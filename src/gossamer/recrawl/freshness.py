@@ -41,5 +41,6 @@ def stored_freshness_metrics(
         discoveries=discoveries,
         overdue=overdue,
         waiting=waiting,
+        young=known.is_young(now),
         dear_hosts=int(dear),
     )

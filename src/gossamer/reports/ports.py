@@ -31,6 +31,7 @@ from gossamer.reports.records import (
     PositionOf,
     Progress,
     RecrawlReport,
+    UrlOutcome,
     Window,
     WrongCounter,
 )
@@ -68,6 +69,14 @@ class StatusReader(Protocol):
 
     def queue_order(self) -> str | None:
         """The ordering by which the queue is sorted; None before the first start has sorted it."""
+        ...
+
+    def seeds(self) -> Iterator[Url]:
+        """All seeds."""
+        ...
+
+    def outcome_of(self, domain: Domain, fingerprint: Fingerprint) -> UrlOutcome | None:
+        """What the last visit of a URL found; None if the URL is not known."""
         ...
 
     def seed_sources(self) -> frozenset[str]:

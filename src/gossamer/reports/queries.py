@@ -4,6 +4,7 @@ fetcher."""
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from gossamer.config.overrides import HostOverride, Overrides
 from gossamer.config.policies import PolicyCache
@@ -25,7 +26,7 @@ from gossamer.reports.explain.build import CrawlRules, build_story, refused
 from gossamer.reports.explain.recrawl import Basis, RecrawlTerms
 from gossamer.reports.explain.schedule import Caps, politeness_of
 from gossamer.reports.explain.story import Form, Story
-from gossamer.reports.explain.verdicts import cuts_of, fingerprints_of, form_of, identities_with
+from gossamer.reports.explain.verdicts import crawl_delay_in, cuts_of, fingerprints_of, form_of, identities_with
 from gossamer.reports.ports import Archive, SeedHosts, UrlReader
 from gossamer.reports.records import HostRow, Json
 from gossamer.seed.lists import with_scheme
@@ -37,6 +38,28 @@ def explain_url(
     """Everything about a URL, as a person writes it, by the rules of a configuration. Raises StoreFailed."""
     form = _form(book, text)
     return refused(form) if form.url is None else _story(_Owners(stores), archive, book, form, running)
+
+
+class FoundPage(NamedTuple):
+    """A URL on record with its last visit that was answered."""
+
+    url: UrlFact
+    visit: VisitFact
+
+
+def find_page(stores: Sequence[WorkerStore], book: PolicyCache, text: str) -> FoundPage | None:
+    """The page at a URL, as a person writes it; None if there is none on record. Raises StoreFailed."""
+    form = _form(book, text)
+    if form.url is None or form.host is None or form.origin is None:
+        return None
+    owners = _Owners(stores)
+    domain, _, suffix = domain_of(form.host)
+    reader = owners.reader_of(form.host)
+    facts = reader.facts(form.host, domain, suffix, form.origin, _sought(reader, book, form)[1])
+    if facts.url is None or facts.visit is None:
+        return None
+    file = owners.store_of(form.host).full_name(facts.visit.warc_file)
+    return FoundPage(facts.url, replace(facts.visit, warc_file=file))
 
 
 class _Owners:
@@ -181,7 +204,8 @@ def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOver
         rest_reason=row.rest_reason,
     )
     policy = _with_order(book.politeness(host), ordered)
-    politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, None, None, now)
+    crawl_delay = crawl_delay_in(row.robots, book.config.robots_agent, now)
+    politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, crawl_delay, None, now)
     shapes, refused = cuts_of(row.budget)
     excluded = row.excluded + type(row.excluded)(refused)
     return {

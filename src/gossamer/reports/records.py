@@ -11,6 +11,7 @@ from gossamer.model.formats import iso_timestamp, reversed_name, sha1_text
 from gossamer.model.outcome import FailureClass, failure_class
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant, Url
+from gossamer.model.url_record import RobotsFact
 
 Json = dict[str, object]
 T = TypeVar("T")
@@ -51,6 +52,15 @@ class PageFilter:
     state: UrlState | None = None
     host: str | None = None
     limit: int | None = None
+
+
+class UrlOutcome(NamedTuple):
+    """What the last visit of a URL found."""
+
+    state: UrlState
+    reason: str | None
+    status: int | None
+    redirect_to: str | None
 
 
 class Visited(NamedTuple):
@@ -220,6 +230,7 @@ class HostRow(NamedTuple):
     fetched: int  # URLs that were answered at least once
     known: int
     excluded: Counter[str]  # by reason
+    robots: tuple[RobotsFact, ...] = ()  # of its origins, as far as they have a Crawl-delay
 
 
 HOST_SORTS: dict[str, Callable[[HostRow], float | str]] = {

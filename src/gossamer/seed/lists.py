@@ -1,7 +1,7 @@
 """Parses seeds from arguments, files, standard input and the API."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, runtime_checkable
@@ -38,6 +38,7 @@ class Canonicalise(Protocol):
 _BOM = "\ufeff"
 # `h.test:8080/x` has a port; `mailto:someone` has a scheme. Only the first gets the default scheme.
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?![0-9]+(?:[/?#]|\Z))", re.IGNORECASE).match
+_OTHER_SCHEME = re.compile(r"[^/?#]*://").match
 _COMMENT = re.compile(r"(?:\A|\s)#.*", re.DOTALL)
 # White space or a new URL after a comma always makes it a separator; elsewhere it may be part of a URL.
 _BEFORE_URL = re.compile(r",(?=\s*[a-z][a-z0-9+.-]*://)|,\s+|[\r\n]+", re.IGNORECASE)
@@ -82,7 +83,7 @@ def read_arguments(arguments: Iterable[str], canonicalise: Canonicalise) -> list
 def read_seed_file(name: str, canonicalise: Canonicalise, stdin: BinaryIO) -> list[Seed]:
     """The seeds of the file `name`, or of `stdin` if the name is `-`.
 
-    Raises UsageError if the file cannot be read or is not UTF-8, BadSeed for an invalid line.
+    Raises UsageError if the file cannot be read, is not UTF-8 or holds no URL, BadSeed for an invalid line.
     """
     where = "standard input" if name == "-" else name
     try:
@@ -98,7 +99,19 @@ def read_seed_file(name: str, canonicalise: Canonicalise, stdin: BinaryIO) -> li
             lines.append(line.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise UsageError(f"cannot read seeds from {where}: line {number} is not UTF-8") from error
-    return read_seeds(lines, where, canonicalise)
+    seeds = read_seeds(lines, where, canonicalise)
+    if not seeds:
+        raise UsageError(f"{where} holds no URL")
+    return seeds
+
+
+def blocked_seeds(seeds: Sequence[Seed], refused_as: Callable[[HostKey], str | None]) -> list[str]:
+    """A warning for each seed whose address may not be dialled. `refused_as` says what a host is in that case. Raises
+    BadSeed if there are no other seeds."""
+    found = [BadSeed(seed.url, "blocked_address", why) for seed in seeds if (why := refused_as(seed.host)) is not None]
+    if found and len(found) == len(seeds):
+        raise found[0]
+    return [str(each) for each in found]
 
 
 def split_seed_string(text: str, is_domain: Callable[[str], bool]) -> list[str]:
@@ -128,6 +141,8 @@ def _separates(piece: str, start: int, at: int, is_domain: Callable[[str], bool]
 
 
 def _read(text: str, where: str, canonicalise: Canonicalise) -> Seed:
+    if _OTHER_SCHEME(text) and not _HAS_SCHEME(text):
+        raise BadSeed(text, "bad_url", "not a valid URL: what precedes :// is not a scheme", where)
     found = canonicalise(with_scheme(text))
     if isinstance(found, Refused):
         raise BadSeed(text, found.reason, meaning_of(found.reason), where)

@@ -7,7 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gossamer.clock import Clock
@@ -21,7 +21,11 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LIVENESS: Final = frozenset({"/healthz", "/readyz"})
+API_PREFIX: Final = "/api/v1"
+"""Each route exists with this prefix too."""
 LOGIN, LOGOUT = "/login", "/logout"
+PAGES: Final = frozenset({"/", "/docs"})
+"""Pages for people, who are sent to the login first."""
 LOGIN_FILES: Final = frozenset({"/page/style.css", "/page/theme.js", "/page/icon.svg"})
 """The files that the login page uses."""
 STREAMS: Final = frozenset({"/events"})
@@ -52,7 +56,7 @@ class Policy:
     """Limits and credentials that requests are checked against."""
 
     token: str
-    names: frozenset[str]  # allowed Host names, lower case, without port
+    names: frozenset[str] | None  # allowed Host names, lower case, without port; None: all
     on_loopback: bool  # reading needs no token, and there is no login
     https: bool  # browsers use HTTPS
     max_body_bytes: int
@@ -92,14 +96,14 @@ def check_call(policy: Policy, call: Call, now: float) -> Refusal | None:
     if call.host is None:
         return Refusal(400, "the request must have exactly one Host field")
     # A foreign page in a local browser can send requests here, even under its own host name (DNS rebinding).
-    if _name(call.host) not in policy.names:
+    if policy.names is not None and _name(call.host) not in policy.names:
         return Refusal(403, f"unknown host name {quote(call.host)}; service.names lists the allowed names")
     if call.origin is not None and call.origin.partition("://")[2].lower() != call.host.lower():
         return Refusal(403, f"cross-origin request from {quote(call.origin)} refused")
     if call.path in LIVENESS:
         return None
     if not may_pass(policy, call, now):
-        if call.path == "/" and call.method in ("GET", "HEAD"):
+        if call.path in PAGES and call.method in ("GET", "HEAD"):
             return Refusal(303, "log in first", ((b"location", LOGIN.encode("ascii")),))
         return Refusal(401, "missing or wrong token", ((b"www-authenticate", b"Bearer"),))
     if call.content_length is not None and call.content_length > policy.max_body_bytes and not call.is_endless:
@@ -125,6 +129,13 @@ def _name(host: str) -> str:
     """A Host header without its port; empty if it has another form."""
     found = _HOST(host.lower())
     return "" if found is None else found[1]
+
+
+def route_path(path: str) -> str:
+    """The path without the prefix of the API. The pages exist without it only."""
+    rest = path.removeprefix(API_PREFIX)
+    is_page = rest in PAGES or rest in (LOGIN, LOGOUT) or rest.startswith("/page/")
+    return rest if rest.startswith("/") and not is_page else path
 
 
 def parse_call(scope: Scope) -> Call:
@@ -175,6 +186,28 @@ def limit_wrong_tokens() -> TokenBucket:
     return TokenBucket(WRONG_TOKENS)
 
 
+METRICS_PATHS: Final = frozenset({"/metrics", "/healthz"})
+
+
+def metrics_only(app: App, policy: Policy, clock: Clock) -> App:
+    """The application of the metrics port: reading `METRICS_PATHS` needs no token, and there is nothing else. The
+    metrics contain neither URLs nor host names, so requests may name any host."""
+    access = AccessControl(app, replace(policy, names=None, on_loopback=True), clock, limit_wrong_tokens())
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] not in METRICS_PATHS:
+            await send_refusal(send, Refusal(404, f"{quote(scope['path'])} does not exist on the metrics port"))
+        elif scope["method"] not in ("GET", "HEAD"):
+            text = f"{scope['method']} is not allowed for {quote(scope['path'])}; use GET, HEAD"
+            await send_refusal(send, Refusal(405, text, ((b"allow", b"GET, HEAD"),)))
+        else:
+            await access(scope, receive, send)
+
+    return answer
+
+
 class _HeadSent(Exception):
     """The head of a response to HEAD has been sent; the rest of a stream is not needed."""
 
@@ -197,6 +230,10 @@ class AccessControl:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        path = route_path(scope["path"])
+        if path != scope["path"]:
+            prefix = len(API_PREFIX)
+            scope = {**scope, "path": path, "raw_path": scope.get("raw_path", b"")[prefix:]}
         call = parse_call(scope)
         now = self._clock.monotonic()
         refused = check_call(self._policy, call, self._clock.now())

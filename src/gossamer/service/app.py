@@ -21,7 +21,7 @@ from gossamer.crawl.events import Outcome
 from gossamer.errors import ConfigError, StoreFailed
 from gossamer.observe.formatter import timestamp
 from gossamer.observe.snapshot import Snapshot, StateOfCrawl, crawl_state, to_contract
-from gossamer.service.access import Receive, Scope, Send, TooLarge
+from gossamer.service.access import API_PREFIX, Receive, Scope, Send, TooLarge
 from gossamer.service.control import Unavailable
 from gossamer.service.metrics import CONTENT_TYPE, prefers_json
 from gossamer.service.routes import Dependencies, ReadableCrawl, add_routes
@@ -44,10 +44,10 @@ FOLDER = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 MODULES = (
     "main", "api", "charts", "dead", "dom", "engine", "explain", "forms", "health", "host", "hosts", "metrics", "pages",
-    "stream", "text", "theme",
+    "progress", "stream", "text", "theme",
 )  # fmt: skip
 NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))
-FILES = {"/": "index.html", **{f"/page/{name}": name for name in NAMES}}
+FILES = {"/": "index.html", "/docs": "docs.html", **{f"/page/{name}": name for name in NAMES}}
 """Path -> file. A path in a request never names a file."""
 
 
@@ -130,6 +130,10 @@ def bare_app() -> FastAPI:
         title="Gossamer",
         version=__version__,
         summary="Control and monitor a running crawl: seeds, limits, metrics, hosts, pages, dead letters",
+        servers=[
+            {"url": API_PREFIX, "description": "stable"},
+            {"url": "/", "description": "the same routes"},
+        ],
         docs_url=None,
         redoc_url=None,
         responses=ERRORS,
@@ -193,12 +197,14 @@ async def _too_large(_: Request, error: Exception) -> Response:
 # --- status, metrics, events -----------------------------------------------------------------------------
 
 
-def status_object(snapshot: Snapshot, state: str) -> dict[str, object]:
+def status_object(snapshot: Snapshot, crawl: ReadableCrawl) -> dict[str, object]:
     """The object of `/status` and of `status` events: that of `gossamer crawl --json`, and current values."""
     return {
         **to_contract(snapshot),
         "at": timestamp(snapshot.at),
-        "state": state,
+        "state": state_of(crawl, snapshot),
+        "directory": str(Path(crawl.config.dir).absolute()),
+        "max_pages": crawl.config.max_pages,
         "in_flight": snapshot.in_flight,
         "hosts_in_memory": snapshot.hosts_in_memory,
         "hosts_ready": snapshot.hosts_ready,
@@ -235,7 +241,7 @@ def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
         latest = dependencies.crawl.latest
         if latest is None:
             raise http_error(503, "the crawl is starting", retry=True)
-        return Json(status_object(latest, state_of(dependencies.crawl, latest)))
+        return Json(status_object(latest, dependencies.crawl))
 
     @app.get(
         "/metrics",
@@ -305,7 +311,7 @@ async def _events(dependencies: Dependencies, last: str | None) -> AsyncIterator
     yield b"retry: 2000\n\n"
     yield _event("history", dependencies.stream.history(), position)
     async for snapshot, outcomes, reached in dependencies.stream.updates(last=position):
-        yield _event("status", status_object(snapshot, state_of(dependencies.crawl, snapshot)))
+        yield _event("status", status_object(snapshot, dependencies.crawl))
         yield _event("moment", dependencies.stream.details(snapshot))
         if outcomes:
             yield _event("visits", [_outcome_object(outcome) for outcome in outcomes], reached)

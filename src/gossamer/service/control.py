@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import HOST_DROPPED, OVERRIDES_KEY, Limits, Overrides
-from gossamer.config.policies import canonicaliser_for, politeness_for
+from gossamer.config.policies import address_policy_for, canonicaliser_for, politeness_for
 from gossamer.crawl.limit_enforcement import LIMIT_REASONS, exclusions
 from gossamer.crawl.run.session import Session
-from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules
 from gossamer.model.batch import BulkChange, Committed, SeedRecord
@@ -77,7 +76,7 @@ class Control:
         self._overrides = overrides
         self._patience = patience
         self._canonicaliser = canonicaliser_for(config)
-        self._addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
+        self._addresses = address_policy_for(config)
         self._changing = asyncio.Lock()  # one change of rules or overrides at a time
         self._enforcement: asyncio.Task[None] | None = None
         self._is_superseded = False  # other limits are about to be applied
@@ -148,11 +147,7 @@ class Control:
         return self._canonicaliser.canonicalise(with_scheme(text.strip()))
 
     def _check(self, url: Url, host: HostKey, rules: EntryRules) -> str | None:
-        address = host.strip("[]")
-        if host == "localhost" or host.endswith(".localhost"):
-            address = "127.0.0.1"
-        literal = host.startswith("[") or address.replace(".", "").isdigit()
-        if literal and not self._addresses.may_dial(address):
+        if self._addresses.refused_as(host) is not None:
             return "blocked_address"
         return rules.may_enter(url, host, 0)
 

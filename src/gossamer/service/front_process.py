@@ -17,9 +17,9 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Final, NoReturn, TypeVar
+from typing import Final, NamedTuple, NoReturn, TypeVar
 
 import uvloop
 
@@ -28,7 +28,16 @@ from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.filter.domains import registrable_domain
 from gossamer.ipc import Link
 from gossamer.model.units import HostKey
-from gossamer.service.access import HEADERS, LIVENESS, AccessControl, App, Policy, limit_wrong_tokens
+from gossamer.service.access import (
+    HEADERS,
+    LIVENESS,
+    AccessControl,
+    App,
+    Policy,
+    limit_wrong_tokens,
+    metrics_only,
+    route_path,
+)
 from gossamer.service.bridge import BridgeClient, CrawlView
 from gossamer.service.http_server import Server, server_config
 from gossamer.service.login import Login
@@ -47,9 +56,9 @@ _NOT_READY: Final = {"status": "not ready"}
 _NOT_YET: Final[Mapping[str, str | None]] = {"error": "the crawl is being opened", "field": None}
 
 
-async def respond_until(opened: Awaitable[T], listening: socket.socket) -> T:
+async def respond_until(opened: Awaitable[T], *listening: socket.socket) -> T:
     """The result of `opened`. Until then, requests are answered: `/healthz` with 200, everything else with 503. The
-    socket stays open."""
+    sockets stay open."""
     waiting: dict[asyncio.StreamWriter, None] = {}  # oldest first
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -64,11 +73,12 @@ async def respond_until(opened: Awaitable[T], listening: socket.socket) -> T:
             waiting.pop(writer, None)
             writer.close()
 
-    server = await asyncio.start_server(answer, sock=listening.dup(), limit=_LONGEST_HEAD)
+    servers = [await asyncio.start_server(answer, sock=each.dup(), limit=_LONGEST_HEAD) for each in listening]
     try:
         return await opened
     finally:
-        server.close()
+        for server in servers:
+            server.close()
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -83,6 +93,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 def startup_response(method: bytes, path: str) -> bytes:
+    path = route_path(path)
     status: bytes = b"503 Service Unavailable"
     content: Mapping[str, str | None] = _NOT_READY if path in LIVENESS else _NOT_YET
     if path == "/healthz":
@@ -98,8 +109,19 @@ def startup_response(method: bytes, path: str) -> bytes:
 _PATIENCE: Final = 10.0  # seconds; connections get three
 
 
-def fork_front(listening: socket.socket, app: App, dependencies: Dependencies) -> tuple[int, socket.socket]:
-    """Fork the front process for this socket. Returns its process id and our end of the link. The process waits until
+class Listening(NamedTuple):
+    """The sockets of the service."""
+
+    service: socket.socket
+    metrics: socket.socket | None
+
+    @property
+    def opened(self) -> list[socket.socket]:
+        return [each for each in self if each is not None]
+
+
+def fork_front(listening: Listening, app: App, dependencies: Dependencies) -> tuple[int, socket.socket]:
+    """Fork the front process for these sockets. Returns its process id and our end of the link. The process waits until
     the crawl is open, then sets the dependencies of the read routes and serves; it ends when our end is closed. Must be
     called before there is any thread or event loop."""
     ours, theirs = socket.socketpair()
@@ -126,7 +148,7 @@ def stop_front(number: int, link: socket.socket) -> None:
     os.waitpid(number, 0)
 
 
-def _run(listening: socket.socket, end: socket.socket, app: App, dependencies: Dependencies) -> NoReturn:
+def _run(listening: Listening, end: socket.socket, app: App, dependencies: Dependencies) -> NoReturn:
     """Main function of the front process. Leaves with `os._exit`, so that the parent's clean-up does not run twice."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)  # handled by the crawl process
@@ -144,17 +166,18 @@ def _run(listening: socket.socket, end: socket.socket, app: App, dependencies: D
         os._exit(status)
 
 
-async def _serve(listening: socket.socket, end: socket.socket, app: App, dependencies: Dependencies) -> None:
+async def _serve(listening: Listening, end: socket.socket, app: App, dependencies: Dependencies) -> None:
     link = await Link.connect(end)
     messages = link.messages()
-    opening = await respond_until(anext(messages, None), listening)
+    opening = await respond_until(anext(messages, None), *listening.opened)
     if opening is None:
         return  # the crawl could not be opened
     _, policy, view = opening
     _set_dependencies(dependencies, view)
     link.send("used", view.measure_usage())
     queries = dependencies.queries
-    server, bridge = _make_server(link, app, policy)
+    bridge = BridgeClient(app, link)
+    servers = _make_servers(listening, bridge, policy, lambda: link.send("ready"))
 
     async def receive() -> None:
         async for what, *rest in messages:
@@ -163,14 +186,20 @@ async def _serve(listening: socket.socket, end: socket.socket, app: App, depende
                 link.send("used", view.measure_usage())
                 view.config, view.overrides = changed or (view.config, view.overrides)
             elif what == "close":
-                server.should_exit = True
+                stop()
             else:
                 bridge.on_message(what, *rest)
         bridge.on_disconnect()
-        server.should_exit = True
+        stop()
+
+    def stop() -> None:
+        for server in servers:
+            server.should_exit = True
 
     receiver = asyncio.create_task(receive())
-    await server.serve(sockets=[listening])
+    await asyncio.gather(
+        *(server.serve(sockets=[each]) for server, each in zip(servers, listening.opened, strict=True))
+    )
     receiver.cancel()
     queries.close()
 
@@ -182,9 +211,21 @@ def _set_dependencies(dependencies: Dependencies, view: CrawlView) -> None:
     dependencies.metrics = Metrics(lambda: view.latest)
 
 
-def _make_server(link: Link, app: App, policy: Policy) -> tuple[Server, BridgeClient]:
-    bridge = BridgeClient(app, link)
+def _make_servers(
+    listening: Listening, bridge: BridgeClient, policy: Policy, on_ready: Callable[[], None]
+) -> list[Server]:
+    """One server for each socket. `on_ready` is called when all of them accept connections."""
     clock, wrong_tokens = SteadyClock(), limit_wrong_tokens()
     checked: App = bridge if policy.on_loopback else Login(bridge, policy, clock, wrong_tokens)
-    access = AccessControl(checked, policy, clock, wrong_tokens)
-    return Server(server_config(access), lambda: link.send("ready")), bridge
+    applications: list[App] = [AccessControl(checked, policy, clock, wrong_tokens)]
+    if listening.metrics is not None:
+        applications.append(metrics_only(bridge, policy, clock))
+    starting = len(applications)
+
+    def on_start() -> None:
+        nonlocal starting
+        starting -= 1
+        if starting == 0:
+            on_ready()
+
+    return [Server(server_config(application), on_start) for application in applications]

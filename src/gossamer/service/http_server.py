@@ -11,7 +11,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gossamer.errors import CannotListen
-from gossamer.service.access import HEADERS, LIVENESS, AccessControl, App, Receive, Refusal, Scope, Send, send_refusal
+from gossamer.service.access import HEADERS, LIVENESS, App, Receive, Refusal, Scope, Send, route_path, send_refusal
 
 _GRACE: Final = 3  # seconds for responses in progress when the service ends
 
@@ -35,7 +35,7 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def server_config(access: AccessControl) -> uvicorn.Config:
+def server_config(access: App) -> uvicorn.Config:
     class Connection(PatientConnection):
         silent: ClassVar[dict[PatientConnection, None]] = {}
         spare: ClassVar[dict[PatientConnection, None]] = {}
@@ -75,7 +75,7 @@ def liveness_only(app: App) -> App:
     """The application of a spare connection."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] in LIVENESS:
+        if route_path(scope["path"]) in LIVENESS:
             await app(scope, receive, send)
         else:
             await send_refusal(send, Refusal(503, "too many connections", ((b"retry-after", b"1"),)))

@@ -311,6 +311,8 @@ class StatusAnswer(BaseModel):
     finished: bool
     at: str = Field(description="time of the snapshot: ISO 8601, UTC")
     state: StateOfCrawl
+    directory: str = Field(description="the crawl directory")
+    max_pages: int | None = Field(description="stored pages after which the crawl stops; null: no limit")
     in_flight: int
     hosts_ready: int
     hosts_waiting: int

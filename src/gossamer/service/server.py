@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import uvloop
 
@@ -29,7 +29,7 @@ from gossamer.service.bridge import CrawlBridge, LiveCrawl
 from gossamer.service.control import Control, Unavailable
 from gossamer.service.credentials import token_in
 from gossamer.service.event_stream import EventStream
-from gossamer.service.front_process import fork_front, stop_front
+from gossamer.service.front_process import Listening, fork_front, stop_front
 from gossamer.service.history import LiveProbes
 from gossamer.service.http_server import listen
 from gossamer.service.metrics import Metrics
@@ -46,27 +46,42 @@ MAX_REQUESTS = 5000.0
 """Requests per second from all clients together."""
 
 
+class Addresses(NamedTuple):
+    """The URLs of the addresses that the service is bound to."""
+
+    service: str
+    metrics: str | None
+
+
+def _url_of(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
 def serve(
     config: Config,
     seeds: list[Seed],
     *,
     add_seeds: bool,
-    on_ready: Callable[[str, Path], None],
+    on_ready: Callable[[Addresses, Path], None],
     reread: Callable[[], Config],
 ) -> int:
     """Run a crawl and its service until it is stopped. Returns the exit status. Raises GossamerError.
 
-    `on_ready` receives the address and the crawl directory. On SIGHUP, `reread` returns the current configuration, from
-    which the rules are taken.
+    `on_ready` receives the addresses and the crawl directory. On SIGHUP, `reread` returns the current configuration,
+    from which the rules are taken.
     """
-    listening = listen(config.service.host, config.service.port)
+    metrics = config.service.metrics_address
+    service = listen(config.service.host, config.service.port)
+    listening = Listening(service, None if metrics is None else listen(*metrics))
     dependencies = Dependencies()
     app = make_app(dependencies)  # once, for both processes
     front, end = fork_front(listening, app, dependencies)
     try:
-        address = listening.getsockname()
-        listening.close()  # the front process has its own copy
-        return uvloop.run(_serve(config, seeds, add_seeds, app, dependencies, address, end, on_ready, reread))
+        addresses = Addresses(_url_of(service), None if listening.metrics is None else _url_of(listening.metrics))
+        for each in listening.opened:
+            each.close()  # the front process has its own copy
+        return uvloop.run(_serve(config, seeds, add_seeds, app, dependencies, addresses, end, on_ready, reread))
     finally:
         stop_front(front, end)
 
@@ -77,9 +92,9 @@ async def _serve(
     add_seeds: bool,
     app: App,
     dependencies: Dependencies,
-    address: tuple[Any, ...],
+    addresses: Addresses,
     end: socket.socket,
-    on_ready: Callable[[str, Path], None],
+    on_ready: Callable[[Addresses, Path], None],
     reread: Callable[[], Config],
 ) -> int:
     stored = read_overrides(CrawlLocation.of(config))
@@ -87,7 +102,7 @@ async def _serve(
     async with session(stored.apply_limits(config), seeds, add_seeds, stream, may_be_empty=True) as opened:
         overrides = replace(stored, hosts=opened.crawl.hosts.overrides)  # which the crawl has read too, and obeys
         link = await Link.connect(end.dup())
-        return await _run(opened, config, overrides, stream, app, dependencies, address, link, on_ready, reread)
+        return await _run(opened, config, overrides, stream, app, dependencies, addresses, link, on_ready, reread)
 
 
 async def _run(
@@ -97,9 +112,9 @@ async def _run(
     stream: EventStream,
     app: App,
     dependencies: Dependencies,
-    address: tuple[Any, ...],
+    addresses: Addresses,
     link: Link,
-    on_ready: Callable[[str, Path], None],
+    on_ready: Callable[[Addresses, Path], None],
     reread: Callable[[], Config],
 ) -> int:
     gc.freeze()
@@ -123,7 +138,7 @@ async def _run(
     dependencies.queries, dependencies.metrics = queries, Metrics(lambda: stream.latest)
     bridge = CrawlBridge(app, live, link)
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupts.on_signal)
+        loop.add_signal_handler(number, interrupts.on_signal, number)
     reloads: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     def on_hangup() -> None:
@@ -137,9 +152,8 @@ async def _run(
         serving = asyncio.create_task(bridge.serve(policy))
         await asyncio.wait([ready, serving], return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
-            where = f"http://{'[' + address[0] + ']' if ':' in address[0] else address[0]}:{address[1]}/"
-            opened.log.event("service.started", address=where)
-            on_ready(where, crawl.directory.path)
+            opened.log.event("service.started", address=addresses.service)
+            on_ready(addresses, crawl.directory.path)
         await asyncio.wait([running, serving], return_when=asyncio.FIRST_COMPLETED)
         is_lost = serving.done() and not running.done()
         if is_lost:

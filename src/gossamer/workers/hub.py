@@ -19,14 +19,14 @@ from gossamer.errors import GossamerError
 from gossamer.model.partition import WorkerShare
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.observe.freshness import merge_freshness
-from gossamer.observe.snapshot import Internals, Snapshot
+from gossamer.observe.snapshot import Internals, SeedCounts, Snapshot, StopReason
 from gossamer.seed.lists import Seed
 
 _LARGEST = ("at", "elapsed", "loop_lag", "worst_loop_lag", "store_saturation")
 _MOST_SLOW = 5
 
 
-def merge_snapshots(snapshots: Sequence[Snapshot], *, finished: bool) -> Snapshot:
+def merge_snapshots(snapshots: Sequence[Snapshot], *, finished: bool, stopped: StopReason | None = None) -> Snapshot:
     """One snapshot of the whole crawl: sums, maxima of some fields, and `any` of flags. There is at least one
     worker."""
     found: dict[str, object] = {}
@@ -57,8 +57,18 @@ def merge_snapshots(snapshots: Sequence[Snapshot], *, finished: bool) -> Snapsho
         "freshness": merge_freshness([(snapshot.freshness, snapshot.pages) for snapshot in snapshots]),
         "internals": Internals(),
         "finished": finished,
+        "stopped": stopped,
+        "seeds": _all_seeds([snapshot.seeds for snapshot in snapshots if snapshot.seeds is not None]),
     }
     return Snapshot(**found)  # type: ignore[arg-type]
+
+
+def _all_seeds(counts: Sequence[SeedCounts]) -> SeedCounts | None:
+    """Every worker has all seeds, and knows what became of its own."""
+    if not counts:
+        return None
+    given, stored = max(seeds.given for seeds in counts), sum(seeds.stored for seeds in counts)
+    return SeedCounts(given, stored, _counted(seeds.failed for seeds in counts))
 
 
 def _counted(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from gossamer.config.policies import politeness_for
 from gossamer.crawl.run.directory import CrawlDirectory, part_directory, parts_were_made, settle_layout
 from gossamer.crawl.run.opener import store_kind
 from gossamer.crawl.run.session import Display
-from gossamer.crawl.run.signals import GRACE_SECONDS, INTERRUPTED
+from gossamer.crawl.run.signals import GRACE_SECONDS, interrupted_status
 from gossamer.crawl.status import max_rss_bytes
 from gossamer.errors import GossamerError, UsageError
 from gossamer.frontier.politeness import after_unknown_outcome
@@ -27,7 +27,7 @@ from gossamer.ipc import Link
 from gossamer.model.partition import PARTITIONS, WorkerShare
 from gossamer.model.units import Instant, Seconds
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import Snapshot, StopReason
 from gossamer.seed.lists import Seed
 from gossamer.workers.hub import BEGIN, RULES, Begin, Hub, WorkerState, merge_snapshots
 from gossamer.workers.shared_gates import SharedGates, make_table
@@ -99,13 +99,13 @@ class Supervisor:
         self._processes: dict[int, asyncio.subprocess.Process] = {}
         self._error: GossamerError | None = None
         self._stopping = False
-        self._interrupted = 0
+        self._interrupted: signal.Signals | None = None
 
     async def run(self) -> tuple[int, Snapshot]:
         """Run until every worker has ended. Raises the error that ended one of them."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._interrupt)
+            loop.add_signal_handler(number, self._interrupt, number)
         if self._reread is not None:
             loop.add_signal_handler(signal.SIGHUP, self._reload_config)
         self._log.event("workers.started", workers=self._config.workers, seeds=len(self._seeds))
@@ -129,7 +129,7 @@ class Supervisor:
             raise self._error
         self._display.update(last)
         self._display.close()
-        return (INTERRUPTED if self._interrupted else 0), last
+        return interrupted_status(self._interrupted), last
 
     # --- processes -----------------------------------------------------------------------------------
 
@@ -208,9 +208,19 @@ class Supervisor:
             self._error = error
         self._stop()
 
-    def _interrupt(self) -> None:
-        self._interrupted += 1
+    def _interrupt(self, number: signal.Signals) -> None:
+        self._interrupted = self._interrupted or number
         self._stop()
+
+    @property
+    def _stopped(self) -> StopReason | None:
+        if self._error is not None:
+            return "failed"
+        if self._interrupted is not None:
+            return "interrupted"
+        if self._hub.finished:
+            return "finished"
+        return "page_limit" if self._stopping else None
 
     def _stop(self) -> None:
         if not self._stopping:
@@ -247,7 +257,7 @@ class Supervisor:
         known = [worker.snapshot for worker in self._hub.workers if worker.snapshot is not None]
         if not known:
             return Snapshot(at=self._clock.now())
-        merged = merge_snapshots(known, finished=self._hub.finished and self._error is None)
+        merged = merge_snapshots(known, finished=self._hub.finished and self._error is None, stopped=self._stopped)
         return replace(
             merged,
             cpu_seconds=merged.cpu_seconds + cpu_seconds() - self._cpu_before,

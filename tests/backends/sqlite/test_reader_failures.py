@@ -58,6 +58,8 @@ READS: dict[str, Callable[[CrawlEditor], object]] = {
     "status.options": lambda crawl: crawl.status.options(),
     "status.queue_order": lambda crawl: crawl.status.queue_order(),
     "status.seed_sources": lambda crawl: crawl.status.seed_sources(),
+    "status.seeds": lambda crawl: list(crawl.status.seeds()),
+    "status.outcome_of": lambda crawl: crawl.status.outcome_of(Domain("x.test"), Fingerprint(1)),
     "pages.stream": lambda crawl: crawl.pages.stream(PageFilter()),
     "pages.window": lambda crawl: crawl.pages.window(PageFilter(), after=0),
     "pages.last_id": lambda crawl: crawl.pages.last_id(),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gossamer.config.load import Config, make_config
-from gossamer.crawl.run.signals import GRACE_SECONDS, INTERRUPTED, Interrupts, run_crawl
+from gossamer.crawl.run.signals import GRACE_SECONDS, Interrupts, run_crawl
 from gossamer.errors import UsageError
 from gossamer.filter.canonical import canonicalise
 from gossamer.observe.snapshot import Snapshot
@@ -141,7 +141,7 @@ def test_a_crawl_that_is_interrupted_exits_with_its_own_status(
 
     status, last = run(config, OneSignal(send(number)))
 
-    assert (status, last.finished, last.queued) == (INTERRUPTED, False, 1)
+    assert (status, last.stopped, last.finished, last.queued) == (128 + number, "interrupted", False, 1)
 
 
 def test_a_hangup_takes_over_the_rules_of_the_new_configuration(tmp_path: Path, silent_name_server: str) -> None:
@@ -166,5 +166,5 @@ def test_a_configuration_that_cannot_be_used_changes_nothing_and_is_logged(
 
     status, last = run(config, OneSignal(send(signal.SIGHUP)), reread=reread)
 
-    assert (status, last.queued) == (INTERRUPTED, 1)
+    assert (status, last.queued) == (128 + signal.SIGINT, 1)
     assert "rules.refused" in events(tmp_path)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import AddressPolicy
+from gossamer.model.units import HostKey
 
 CLOSED = [
     "127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1",
@@ -104,6 +105,26 @@ def test_nothing_is_open_that_the_standard_library_calls_private(number: int) ->
 
     if AddressPolicy().may_dial(str(address)):
         assert address.is_global
+
+
+@pytest.mark.parametrize(
+    ("host", "refused"),
+    [
+        ("127.0.0.11", "loopback address; --allow-private permits it"),
+        ("localhost", "loopback address; --allow-private permits it"),
+        ("a.localhost", "loopback address; --allow-private permits it"),
+        ("[::1]", "loopback address; --allow-private permits it"),
+        ("[::ffff:10.0.0.1]", "private address; --allow-private permits it"),
+        ("192.168.3.4", "private address; --allow-private permits it"),
+        ("169.254.169.254", "link-local address; --allow-private permits it"),
+        ("224.0.0.1", "not the address of a host"),
+        ("8.8.8.8", None),
+        ("localhost.test", None),
+        ("a.test", None),
+    ],
+)
+def test_a_host_that_may_not_be_dialled_is_named_for_what_it_is(host: str, refused: str | None) -> None:
+    assert AddressPolicy().refused_as(HostKey(host)) == refused
 
 
 def test_the_memory_of_decisions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

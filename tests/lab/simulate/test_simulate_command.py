@@ -135,7 +135,10 @@ def test_recrawl_without_numpy_names_the_extra(capsys: Captured, monkeypatch: py
     monkeypatch.setitem(sys.modules, "numpy", None)  # as if it were not installed
 
     assert main(["simulate", "--recrawl"]) == 2
-    assert capsys.readouterr().err == "gossamer: error: --recrawl needs NumPy: pip install 'gossamer[lab]'\n"
+    assert (
+        capsys.readouterr().err
+        == "gossamer: error: gossamer simulate --recrawl needs numpy: pip install 'gossamer[lab]'\n"
+    )
     assert main([*SMALL, "--order", "bfs"]) == 0  # orders need nothing more
 
 

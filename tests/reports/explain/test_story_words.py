@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gossamer.config.overrides import HostOverride
+from gossamer.filter.rules import EntryRules
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.frontier.orderings.class_rules import PriorityClass, PriorityRule, PriorityRules
 from gossamer.model.formats import LongLink
@@ -17,7 +18,7 @@ from gossamer.model.url_record import Bounded, Facts, FailureFact, QueueFact, Re
 from gossamer.reports.explain.build import build_story
 from gossamer.reports.explain.render import story_lines, story_object
 from gossamer.reports.explain.story import Story
-from tests.reports.explain.stories import FACTS, HOST, NEVER_SEEN, NOW, QUEUED, RULES, VISIT, form, known, robots
+from tests.reports.explain.stories import FACTS, HOST, NEVER_SEEN, NOW, QUEUED, RULES, URL, VISIT, form, known, robots
 
 
 def lines_of(facts: Facts, order: str = "mercator") -> list[str]:
@@ -28,7 +29,7 @@ def lines_of(facts: Facts, order: str = "mercator") -> list[str]:
 def part_of(facts: Facts, label: str, order: str = "mercator") -> list[str]:
     """The lines of one part, without their label."""
     found, inside = [], False
-    for line in lines_of(facts, order)[2:]:
+    for line in lines_of(facts, order)[3:]:
         if line[2:14].strip():
             inside = line[2:14].strip() == label
         if inside:
@@ -37,12 +38,67 @@ def part_of(facts: Facts, label: str, order: str = "mercator") -> list[str]:
 
 
 def test_every_line_has_its_label_in_the_first_column() -> None:
-    head, blank, *rest = lines_of(FACTS)
+    answer, blank, head, *rest = lines_of(FACTS)
 
+    assert answer == "Not fetched yet: it is due now"
     assert (head, blank) == ("http://h.test/a/b", "")
     labels = [line[2:14].strip() for line in rest if line[2:14].strip()]
     assert " ".join(labels) == "state form found filter robots.txt priority politeness attempts next"
     assert all(line.startswith("  ") and line[13] == " " for line in rest)
+
+
+def test_the_answer_comes_first_and_names_what_decides() -> None:
+    later = replace(QUEUED, available_at=Instant(NOW + 60), reason="server_error", tries=1)
+    moved = replace(known(UrlState.REDIRECT), visit=replace(VISIT, status=301, redirect_to="http://h.test/new"))
+    twin = replace(known(UrlState.DUPLICATE), visit=replace(VISIT, duplicate_of=Url("http://h.test/1")))
+    dead = known(UrlState.DEAD, "conn_refused")
+    assert dead.url is not None
+    rules = EntryRules(excluded_extensions=frozenset({"gif"}), max_depth=1)
+    cases: list[tuple[str, Facts, EntryRules, str]] = [
+        (
+            "http://h.test/x.gif",
+            NEVER_SEEN,
+            rules,
+            "Not fetched: its ending .gif is on the list filter.exclude_extensions",
+        ),
+        (URL, NEVER_SEEN, EntryRules(), "Not fetched: no page that was read links to it"),
+        (URL, NEVER_SEEN, EntryRules(max_depth=0), "Not fetched: its depth is 1, at most 0 (max_depth)"),
+        (URL, known(UrlState.EXCLUDED, "depth_limit"), rules, "Not fetched: its depth is 2, at most 1 (max_depth)"),
+        (URL, known(UrlState.EXCLUDED, "hook"), EntryRules(), "Not fetched: a user's hook excluded the link"),
+        (URL, FACTS, EntryRules(), "Not fetched yet: it is due now"),
+        (
+            URL,
+            replace(FACTS, url=later),
+            EntryRules(),
+            "Not fetched yet: due 2023-11-14T22:14:20.000Z: try 2, after server_error",
+        ),
+        (
+            URL,
+            known(UrlState.STORED),
+            EntryRules(),
+            "Stored: fetched at 2023-11-14T22:13:00.000Z with status 200",
+        ),
+        (
+            URL,
+            twin,
+            EntryRules(),
+            "Fetched at 2023-11-14T22:13:00.000Z with status 200, not stored: a duplicate of http://h.test/1",
+        ),
+        (
+            URL,
+            moved,
+            EntryRules(),
+            "Fetched at 2023-11-14T22:13:00.000Z with status 301: a redirect to http://h.test/new",
+        ),
+        (URL, known(UrlState.GONE), EntryRules(), "Gone: requested at 2023-11-14T22:13:00.000Z with status 200"),
+    ]
+    for tries, said in ((1, "1 try"), (2, "2 tries")):
+        answer = f"Not fetched: failed after {said}: the connection was refused; gossamer dead requeue queues it again"
+        cases.append((URL, replace(dead, url=replace(dead.url, tries=tries)), EntryRules(), answer))
+    for text, facts, entry, answer in cases:
+        story = build_story(form(text), facts, replace(RULES, entry=entry), now=NOW, running=True)
+
+        assert story_lines(story)[0] == story_object(story)["answer"] == answer
 
 
 def test_the_way_back_ends_at_the_seed() -> None:

@@ -38,6 +38,11 @@ FROM json_each(?) chosen
 CROSS JOIN hosts h ON h.id = chosen.value CROSS JOIN domains d ON d.id = h.domain_id
 LEFT JOIN host_counts c ON c.host_id = h.id LEFT JOIN budgets b ON b.host_id = h.id
 
+-- The robots.txt files of these hosts that have a Crawl-delay.
+-- name: crawl_delays_of_hosts
+SELECT host_id, status, fetched_at, expires_at, body FROM robots
+WHERE host_id IN (SELECT value FROM json_each(?)) AND instr(lower(CAST(body AS TEXT)), 'crawl-delay') > 0
+
 -- Why URLs of these hosts are excluded, by the index of excluded URLs.
 -- name: exclusions_of_hosts
 SELECT host_id, coalesce(reason, 'unknown'), count(*) FROM urls

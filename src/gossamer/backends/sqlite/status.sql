@@ -57,5 +57,13 @@ WHERE u.visits > 0 AND v.digest IS NOT NULL
 -- name: number_in_outbox
 SELECT count(*) FROM outbox
 
+-- name: seeds_after
+SELECT url FROM seeds WHERE url > ? ORDER BY url LIMIT ?
+
+-- name: outcome_of
+SELECT coalesce(u.was, u.state), u.reason, v.status, v.redirect_to
+FROM domains d JOIN urls u ON u.domain_id = d.id AND u.fingerprint = ?2 LEFT JOIN visits v ON v.url_id = u.id
+WHERE d.domain = ?1
+
 -- name: seed_sources
 SELECT DISTINCT source FROM seeds

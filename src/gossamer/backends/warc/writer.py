@@ -19,12 +19,10 @@ from typing import Final
 
 from gossamer.backends.warc.record import RecordIds, Warcinfo, build_warcinfo
 from gossamer.clock import Clock
-from gossamer.errors import DiskFull, StoreFailed
+from gossamer.errors import NO_ROOM, DiskFull, StoreFailed
 from gossamer.store.ports import Location
 
 DEFAULT_ROTATE_BYTES: Final = 1_000_000_000
-
-_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 FILE_PREFIX: Final = "gossamer"
@@ -234,7 +232,7 @@ def _stamp(clock: Clock) -> str:
 
 
 def _failure(error: OSError, name: str) -> StoreFailed:
-    kind = DiskFull if error.errno in _NO_ROOM else StoreFailed
+    kind = DiskFull if error.errno in NO_ROOM else StoreFailed
     return kind(f"{name}: {error.strerror or error}")
 
 

@@ -7,19 +7,19 @@
 
 _shtab_gossamer_subparsers=(crawl serve demo simweb status hosts pages explain export index verify simulate dead completion)
 
-_shtab_gossamer_crawl_option_strings=(-h --help --config --add-seeds --dir --store --blobs --seeds --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
+_shtab_gossamer_crawl_option_strings=(-h --help --config --more --add-seeds --dir --store --blobs --seeds --scope --max-pages --min-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
 _shtab_gossamer_serve_option_strings=(-h --help --config --dir --store --blobs --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --log-pages --query --exclude-domain --host --port --max-per-domain --json)
 _shtab_gossamer_demo_option_strings=(-h --help --pages --hosts --delay --dir --store --json --no-json --quiet --no-quiet)
 _shtab_gossamer_simweb_option_strings=(-h --help --port --dns-port --hosts --pages --seed --preset --tls --ca-file --log)
 _shtab_gossamer_status_option_strings=(-h --help --dir --store --blobs --json)
-_shtab_gossamer_hosts_option_strings=(-h --help --dir --store --blobs --config --json --host --cut --sort --limit)
-_shtab_gossamer_pages_option_strings=(-h --help --dir --store --blobs --json --state --host --limit --parts)
+_shtab_gossamer_hosts_option_strings=(-h --help --dir --store --blobs --config --json --host --cut --sort --limit --no-header)
+_shtab_gossamer_pages_option_strings=(-h --help --dir --store --blobs --json --state --host --limit --no-header --parts)
 _shtab_gossamer_explain_option_strings=(-h --help --config --json --dir --store --blobs --scope --max-depth --order --delay --delay-factor --user-agent --exclude-domain --max-per-domain)
 _shtab_gossamer_export_option_strings=(-h --help --dir --store --blobs --what --format -o --output --markdown --extractor --host --since --until --status --mime --language --nodes --parts --raw --quiet)
 _shtab_gossamer_index_option_strings=(-h --help --dir --store --blobs -o --output --json --quiet)
 _shtab_gossamer_verify_option_strings=(-h --help --dir --store --blobs --config --repair --json --quiet)
 _shtab_gossamer_simulate_option_strings=(-h --help --sites --no-urls --crawl --store --web --hosts --pages --seed --order --rest --seeds --sets --plot --json --recrawl --changes --policy --days --cycle --cap --redrawn --zipf)
-_shtab_gossamer_dead_option_strings=(-h --help --dir --store --blobs --host --reason --class --json)
+_shtab_gossamer_dead_option_strings=(-h --help --dir --store --blobs --host --reason --class --json --no-header)
 _shtab_gossamer_completion_option_strings=(-h --help)
 _shtab_gossamer_option_strings=(-h --help)
 
@@ -101,9 +101,11 @@ _shtab_gossamer_hosts__h_nargs=0
 _shtab_gossamer_hosts___help_nargs=0
 _shtab_gossamer_hosts___json_nargs=0
 _shtab_gossamer_hosts___cut_nargs=0
+_shtab_gossamer_hosts___no_header_nargs=0
 _shtab_gossamer_pages__h_nargs=0
 _shtab_gossamer_pages___help_nargs=0
 _shtab_gossamer_pages___json_nargs=0
+_shtab_gossamer_pages___no_header_nargs=0
 _shtab_gossamer_pages___parts_nargs=0
 _shtab_gossamer_explain__h_nargs=0
 _shtab_gossamer_explain___help_nargs=0
@@ -131,6 +133,7 @@ _shtab_gossamer_simulate___recrawl_nargs=0
 _shtab_gossamer_dead__h_nargs=0
 _shtab_gossamer_dead___help_nargs=0
 _shtab_gossamer_dead___json_nargs=0
+_shtab_gossamer_dead___no_header_nargs=0
 _shtab_gossamer_completion__h_nargs=0
 _shtab_gossamer_completion___help_nargs=0
 _shtab_gossamer_pos_0_nargs=A...

@@ -51,7 +51,7 @@ function _shtab_gossamer_using
 end
 
 set -g _shtab_gossamer_commands crawl serve demo simweb status hosts pages explain export index verify simulate dead completion
-set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
+set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
 
 complete -c gossamer -e
 complete -c gossamer -f
@@ -60,6 +60,7 @@ complete -c gossamer -n _shtab_gossamer_using -s h -l help -d 'show this help me
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a crawl -d 'crawl from seeds; resumes the crawl in the directory'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file (default: gossamer.toml if present)'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l more -x -d 'stop after N documents more than are stored'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l add-seeds -d 'add the URLs to the crawl in the directory'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l dir -xka "(__fish_complete_directories)" -d 'directory of the crawl (default: crawl); a crawl that it holds is resumed'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l store -x -d 'store of the crawl: sqlite:DIR is the same as --dir DIR'
@@ -67,6 +68,7 @@ complete -c gossamer -n '_shtab_gossamer_using crawl' -l blobs -x -d 'archive of
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l seeds -xka "(__fish_complete_path (commandline -ct))" -d 'read seeds from FILE, one per line; - is standard input'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l scope -x -d 'host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l max-pages -x -d 'stop after N stored documents'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l min-pages -x -d 'exit with status 3 if fewer than N documents are stored at the end'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l max-depth -x -d 'follow at most N links from a seed (default: 20)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l order -x -d 'mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin'"'"'s'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l delay -x -d 'wait at least this long between requests to a host (default: 1)'
@@ -149,6 +151,7 @@ complete -c gossamer -n '_shtab_gossamer_using hosts' -l host -x -d 'only this h
 complete -c gossamer -n '_shtab_gossamer_using hosts' -l cut -d 'only hosts with a trap that was cut'
 complete -c gossamer -n '_shtab_gossamer_using hosts' -l sort -xka "queued fetched excluded next host" -d 'order of the lines (default: queued)'
 complete -c gossamer -n '_shtab_gossamer_using hosts' -l limit -x -d 'at most N hosts'
+complete -c gossamer -n '_shtab_gossamer_using hosts' -l no-header -d 'print no column headings'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a pages -d 'list known pages'
 complete -c gossamer -n '_shtab_gossamer_using pages' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using pages' -l dir -xka "(__fish_complete_directories)" -d 'the crawl'"'"'s directory (default: that of gossamer.toml, or crawl)'
@@ -158,6 +161,7 @@ complete -c gossamer -n '_shtab_gossamer_using pages' -l json -d 'print one JSON
 complete -c gossamer -n '_shtab_gossamer_using pages' -l state -xka "queued stored duplicate redirect missing gone excluded dead" -d 'only pages in this state'
 complete -c gossamer -n '_shtab_gossamer_using pages' -l host -x -d 'only pages of this host'
 complete -c gossamer -n '_shtab_gossamer_using pages' -l limit -x -d 'at most N pages'
+complete -c gossamer -n '_shtab_gossamer_using pages' -l no-header -d 'print no column headings'
 complete -c gossamer -n '_shtab_gossamer_using pages' -l parts -d 'show the parts of each priority (JSON: priority_parts)'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a explain -d 'explain a URL: how it was found, what was decided, what comes next'
 complete -c gossamer -n '_shtab_gossamer_using explain' -s h -l help -d 'show this help message and exit'
@@ -244,6 +248,7 @@ complete -c gossamer -n '_shtab_gossamer_using dead' -l host -x -d 'only URLs of
 complete -c gossamer -n '_shtab_gossamer_using dead' -l reason -x -d 'only URLs that failed for this reason'
 complete -c gossamer -n '_shtab_gossamer_using dead' -l class -xka "failed corrupted" -d 'corrupted: only URLs with broken bodies; failed: only others'
 complete -c gossamer -n '_shtab_gossamer_using dead' -l json -d 'list: print one JSON object per line; otherwise one object'
+complete -c gossamer -n '_shtab_gossamer_using dead' -l no-header -d 'print no column headings'
 complete -c gossamer -n '_shtab_gossamer_using dead; and test $_shtab_gossamer_npos -eq 0' -ka "list requeue drop" -d 'default: list'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a completion -d 'print a completion script for a shell'
 complete -c gossamer -n '_shtab_gossamer_using completion' -s h -l help -d 'show this help message and exit'

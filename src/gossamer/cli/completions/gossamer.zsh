@@ -46,6 +46,7 @@ _shtab_gossamer_completion_defaults_added=0
 _shtab_gossamer_crawl_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
+  "--more[stop after N documents more than are stored]:N:"
   "--add-seeds[add the URLs to the crawl in the directory]"
   "--dir[directory of the crawl (default\: crawl)\; a crawl that it holds is resumed]:DIR:_files -/"
   "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
@@ -53,6 +54,7 @@ _shtab_gossamer_crawl_options=(
   "--seeds[read seeds from FILE, one per line\; - is standard input]:FILE:_files"
   "--scope[host (default), domain, any, host\:NAME, domain\:NAME or tld\:nz\; several separated by commas]:SCOPE:"
   "--max-pages[stop after N stored documents]:N:"
+  "--min-pages[exit with status 3 if fewer than N documents are stored at the end]:N:"
   "--max-depth[follow at most N links from a seed (default\: 20)]:N:"
   "--order[mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin\'s]:POLICY:"
   "--delay[wait at least this long between requests to a host (default\: 1)]:SECONDS:"
@@ -86,6 +88,7 @@ _shtab_gossamer_dead_options=(
   "--reason[only URLs that failed for this reason]:REASON:"
   "--class[corrupted\: only URLs with broken bodies\; failed\: only others]:failure_class:(failed corrupted)"
   "--json[list\: print one JSON object per line\; otherwise one object]"
+  "--no-header[print no column headings]"
   ":default\: list:(list requeue drop)"
 )
 
@@ -163,6 +166,7 @@ _shtab_gossamer_hosts_options=(
   "--cut[only hosts with a trap that was cut]"
   "--sort[order of the lines (default\: queued)]:sort:(queued fetched excluded next host)"
   "--limit[at most N hosts]:N:"
+  "--no-header[print no column headings]"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -190,6 +194,7 @@ _shtab_gossamer_pages_options=(
   "--state[only pages in this state]:state:(queued stored duplicate redirect missing gone excluded dead)"
   "--host[only pages of this host]:HOST:"
   "--limit[at most N pages]:N:"
+  "--no-header[print no column headings]"
   "--parts[show the parts of each priority (JSON\: priority_parts)]"
 )
 

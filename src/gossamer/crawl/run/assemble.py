@@ -13,6 +13,7 @@ from gossamer.config.fetchers import fetcher_for
 from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config
 from gossamer.config.policies import (
+    address_policy_for,
     breaker_for,
     canonicaliser_for,
     check_config,
@@ -70,7 +71,6 @@ from gossamer.dedup.soft404 import Soft404Detector
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
-from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
@@ -475,7 +475,7 @@ def _network_for(
     fetcher: SchemeFetcher | None,
 ) -> _Network:
     config, clock = opening.config, opening.clock
-    addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
+    addresses = address_policy_for(config)
     may_dial = may_dial_for(clock, addresses.may_dial)
     bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)

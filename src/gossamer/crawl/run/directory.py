@@ -8,6 +8,7 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -76,15 +77,40 @@ class CrawlDirectory:
         """A directory with other files in it and no crawl belongs to something else: write nothing into it."""
         if not self.path.exists() or self.database.exists() or (self.path / WORKERS).exists():
             return
-        others = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _OURS)
-        others = [name for name in others if not name.startswith((LOG, *CONTACTS, _WORKER, "."))]
-        if others:
+        if others := self._other_files():
             raise NotThisCrawl(
                 f"{self.path} holds no crawl but other files ({', '.join(others[:3])}); choose another --dir"
             )
 
+    def _other_files(self) -> list[str]:
+        """Files that no crawl has made, sorted."""
+        names = [entry.name for entry in self.path.iterdir() if entry.name not in _OURS]
+        return sorted(name for name in names if not name.startswith((LOG, *CONTACTS, _WORKER, ".")))
+
     def close(self) -> None:
         os.close(self._lock)
+
+    def remove_crawl(self) -> None:
+        """Remove everything but the lock. What makes this a crawl directory goes last, so that it can be done again if
+        it is interrupted. Raises NotThisCrawl if there are other files, and has then changed nothing; DirectoryError if
+        a file cannot be removed."""
+        if others := [name for name in self._other_files() if name != INDEX]:
+            raise NotThisCrawl(
+                f"{self.path} holds other files besides its crawl ({', '.join(others[:3])}); move them, or choose "
+                "another directory"
+            )
+        last = [f"{DATABASE}-wal", f"{DATABASE}-shm", DATABASE, WORKERS]
+        first = [ARCHIVE, STATUS, TOKEN, INDEX, CLOCK_FILE, *CONTACTS]
+        first += [entry.name for entry in self.path.iterdir() if entry.name.startswith((LOG, _WORKER))]
+        try:
+            for name in first + last:
+                path = self.path / name
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise DirectoryError(f"cannot empty {self.path}: {error.strerror}") from error
 
 
 def holder_of(directory: Path) -> int | None:
@@ -164,6 +190,9 @@ def read_layout(directory: Path) -> tuple[int, dict[str, object]] | None:
         return workers, options
     except FileNotFoundError:
         return None
+    except NotADirectoryError as error:
+        file = next(each for each in (directory, *directory.parents) if each.exists())
+        raise NotThisCrawl(f"{file} is not a directory") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NotThisCrawl(f"{path} cannot be read ({error})") from error
 

@@ -17,8 +17,8 @@ from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.config.load import Config
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, CrawlDirectory, existing_parts, holds_crawl
-from gossamer.errors import ConfigError, DirectoryError, OldSchema
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, CrawlDirectory, existing_parts, holds_crawl, parts_of
+from gossamer.errors import ConfigError, DirectoryError, NotThisCrawl, OldSchema
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
@@ -238,6 +238,29 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
             HeldPart(one.path, editor, archive_in(_archive_folder(location.blobs, one.path, editor)))
             for one, editor in zip(held, editors, strict=True)
         ]
+
+
+def remove_crawl(location: CrawlLocation) -> None:
+    """Empty the directory of a crawl; nothing happens if there is none. Raises DirectoryInUse, or NotThisCrawl if its
+    archive is elsewhere or there are other files; then nothing was changed."""
+    directory = location.directory
+    if not store_kind(location.store).in_directory or not holds_crawl(directory):
+        return
+    with ExitStack() as held:
+        whole = CrawlDirectory(directory, archive=False)
+        held.callback(whole.close)
+        for part in parts_of(directory):
+            if part != directory and part.exists():
+                held.callback(CrawlDirectory(part, archive=False).close)
+        with open_crawl(location) as crawl:
+            for part, reader in zip(crawl.parts, crawl.readers, strict=True):
+                folder = _archive_folder(location.blobs, part, reader)
+                if folder.absolute() != (part / ARCHIVE).absolute():
+                    raise NotThisCrawl(
+                        f"{directory} has its archive in {folder}; only a crawl with all its files in its directory "
+                        "is removed: choose another directory, or remove both yourself"
+                    )
+        whole.remove_crawl()
 
 
 def _migrate(location: CrawlLocation) -> None:

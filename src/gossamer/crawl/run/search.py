@@ -8,10 +8,9 @@ from gossamer.clock import SteadyClock
 from gossamer.config.fetchers import fetcher_for
 from gossamer.config.hosts import host_settings_for
 from gossamer.config.load import Config
-from gossamer.config.policies import canonicaliser_for, politeness_for
+from gossamer.config.policies import address_policy_for, canonicaliser_for, politeness_for
 from gossamer.crawl.visit.polite_client import ClientRules, PoliteClient
 from gossamer.fetch.dns.address_choice import AddressChoice
-from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.seed.engines import provider_for
 from gossamer.seed.lists import Seed
@@ -28,7 +27,7 @@ def seeds_from_queries(config: Config, queries: Iterable[str]) -> list[Seed]:
 
 async def _search(config: Config, queries: list[str], provider: SearchProvider) -> list[Seed]:
     clock, canonicaliser = SteadyClock(), canonicaliser_for(config)
-    addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
+    addresses = address_policy_for(config)
     resolver = Resolver(config.name_servers or None, clock)
     fetcher = fetcher_for(config, clock, addresses.may_dial)
     client = PoliteClient(

@@ -15,6 +15,7 @@ from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.page_log import PATIENCE, PageLog
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.seed_outcomes import count_seeds
 from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError
 from gossamer.frontier.decisions import FrontierStatistics
@@ -237,10 +238,13 @@ class Watch:
 
     def last_snapshot(self) -> Snapshot:
         """The snapshot for the report. Reads the store: the reader thread has ended, and nothing else is to be done."""
-        last = self.snapshot()
-        if last.missing:
-            with suppress(StoreFailed):  # then the report has no date
-                last = replace(last, next_missing=self._crawl.reports.status.waits(last.at).next_missing)
+        crawl, last = self._crawl, self.snapshot()
+        if last.stopped == "paused_hosts":
+            last = replace(last, hosts_held=crawl.host_contexts.count_held(last.at))
+        with suppress(StoreFailed):  # then the report does without
+            last = replace(last, seeds=count_seeds(crawl.reports.status, crawl.admission))
+            if last.missing:
+                last = replace(last, next_missing=crawl.reports.status.waits(last.at).next_missing)
         return last
 
     async def sample(self) -> None:
@@ -267,6 +271,7 @@ class Watch:
             discoveries=discoveries,
             overdue=self._overdue if requeue.next_date <= now else 0,
             waiting=requeue.backlog,
+            young=rates.is_young(now),
             dear_hosts=len(requeue.planner.backlogs.prices),
         )
 
@@ -365,6 +370,7 @@ class Watch:
             paused=crawl.engine.paused,
             stopping=crawl.engine.stopping,
             finished=crawl.engine.finished,
+            stopped=crawl.engine.stopped,
         )
 
 

@@ -16,7 +16,6 @@ from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import Seed
 
-INTERRUPTED = 130
 GRACE_SECONDS = 8.0  # after the first Ctrl-C; visits still in flight then are dropped and stay queued
 
 
@@ -46,7 +45,7 @@ async def _run(
             gc.set_threshold(50_000, 20, 50)
             interrupts = Interrupts(opened.crawl)
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, interrupts.on_signal)
+                loop.add_signal_handler(number, interrupts.on_signal, number)
             if reread is not None:
                 loop.add_signal_handler(signal.SIGHUP, _change_rules, opened.crawl, reread, opened.log)
             leaving = asyncio.create_task(_stop_when_all_paused(opened.crawl, opened.log, config.frontier.max_hosts))
@@ -59,7 +58,7 @@ async def _run(
         # Not before: another Ctrl-C must not interrupt the cleanup.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
-    return (INTERRUPTED if interrupts.count else 0), last
+    return interrupts.exit_status, last
 
 
 def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> None:
@@ -81,7 +80,7 @@ async def _stop_when_all_paused(crawl: Crawl, log: EventLog, max_hosts: int) -> 
         times = times + 1 if _only_paused_left(crawl, max_hosts) else 0
     if times:
         log.event("crawl.left_paused", hosts=crawl.host_contexts.count_held(crawl.clock.now()))
-        crawl.engine.stop()
+        crawl.engine.stop("paused_hosts")
 
 
 def _only_paused_left(crawl: Crawl, max_hosts: int) -> bool:
@@ -92,6 +91,11 @@ def _only_paused_left(crawl: Crawl, max_hosts: int) -> bool:
     return 0 < frontier.hosts < max_hosts and frontier.hosts == crawl.host_contexts.count_held(crawl.clock.now())
 
 
+def interrupted_status(number: signal.Signals | None) -> int:
+    """The exit status after a clean stop because of a signal, as shells report it."""
+    return 0 if number is None else 128 + number
+
+
 class Interrupts:
     """Runs a crawl that Ctrl-C ends: the first finishes the visits in flight, the second stops at once. Neither loses
     anything."""
@@ -99,6 +103,7 @@ class Interrupts:
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
         self.count = 0
+        self._first: signal.Signals | None = None
         self._running: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -115,10 +120,17 @@ class Interrupts:
         """Whether visits in flight were dropped."""
         return self._running is not None and self._running.cancelled()
 
-    def on_signal(self) -> None:
+    @property
+    def exit_status(self) -> int:
+        """0, or that of a process that the first signal has ended: 130 for SIGINT, 143 for SIGTERM."""
+        return interrupted_status(self._first)
+
+    def on_signal(self, number: signal.Signals | None = None) -> None:
+        """A signal, or without a number a request to the same effect."""
         self.count += 1
         if self.count == 1:
-            self._crawl.engine.stop()
+            self._first = number
+            self._crawl.engine.stop("requested" if number is None else "interrupted")
             asyncio.get_running_loop().call_later(GRACE_SECONDS, self._cancel)
         else:
             self._cancel()

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 from gossamer.errors import ConfigError
+from gossamer.model.units import HostKey
 
 Network = IPv4Network | IPv6Network
 
@@ -71,6 +72,22 @@ class AddressPolicy:
                 self._known.clear()
             self._known[address] = known
         return known
+
+    def refused_as(self, host: HostKey) -> str | None:
+        """What a host is that may not be dialled, with the option that permits it: `loopback address; --allow-private
+        permits it`. None if it may be, and for a name, whose addresses are not known yet."""
+        text = "127.0.0.1" if host == "localhost" or host.endswith(".localhost") else host.strip("[]")
+        try:
+            address = ipaddress.ip_address(text)
+        except ValueError:
+            return None
+        if self.may_dial(text):
+            return None
+        meant = _embedded(address) or address
+        kind = "loopback" if meant.is_loopback else "link-local" if meant.is_link_local else "private"
+        if not AddressPolicy(allow_private=True).may_dial(text):
+            return "not the address of a host"
+        return f"{kind} address; --allow-private permits it"
 
     def _decide(self, text: str) -> bool:
         try:

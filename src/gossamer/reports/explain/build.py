@@ -15,6 +15,7 @@ from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 from gossamer.model.url_record import MAX_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
+from gossamer.observe.formatter import number_of
 from gossamer.reports.explain.recrawl import RecrawlTerms, recrawl_of
 from gossamer.reports.explain.schedule import (
     ASSUMED_DEPTH,
@@ -38,6 +39,7 @@ from gossamer.reports.explain.story import (
     TooLong,
 )
 from gossamer.reports.explain.verdicts import budget_verdict, entry_verdicts, first_reason, robots_verdict
+from gossamer.reports.records import timestamp
 
 _MOST_NAMES = 3  # of hosts that lead to a sitemap
 _TOLD = frozenset({UrlState.STORED, UrlState.DUPLICATE, UrlState.REDIRECT})
@@ -89,6 +91,7 @@ def build_story(
     ignored = tuple((each.name, each.why) for each in rules.identities.ignored(form.url, form.host))
     if known is None:
         return Story(
+            answer=_answer_to_unseen(against),
             form=form,
             identity=Identity(False, rules.minimise, None, ignored),
             verdicts=verdicts,
@@ -99,7 +102,9 @@ def build_story(
             next=Next(None, _would_happen(refusing is not None, against)),
         )
     visit = facts.visit
+    turn = next_visit(known, visit, against, politeness, ordered, running=running, now=now)
     return Story(
+        answer=_answer(known, visit, against, turn, now),
         form=form,
         state=known.state.word,
         reason=known.reason,
@@ -118,13 +123,69 @@ def build_story(
         content=_content(known.state, visit, facts.long_links) if visit is not None else None,
         archive=_archive(known.url, visit, record) if visit is not None else None,
         recrawl=None if rules.recrawl is None else recrawl_of(known, facts, rules.recrawl),
-        next=next_visit(known, visit, against, politeness, ordered, running=running, now=now),
+        next=turn,
     )
 
 
 def refused(form: Form) -> Story:
     """The explanation of a text that has no canonical form."""
-    return Story(form=form, next=Next(None, f"this is not a URL that can be crawled: {meaning_of(form.refused or '')}"))
+    why = f"this is not a URL that can be crawled: {meaning_of(form.refused or '')}"
+    return Story(answer=f"Not fetched: {why}", form=form, next=Next(None, why))
+
+
+# --- the answer -------------------------------------------------------------------------------------------
+
+
+_REFUSALS = {
+    "depth_limit": "its depth is {} (max_depth)",
+    "bad_scheme": "its scheme {} is not crawled",
+    "url_too_long": "it has {} (filter.max_url_bytes)",
+    "excluded_domain": "its domain {} is on the list filter.exclude_domains",
+    "out_of_scope": "{} (scope)",
+    "trap_limit": "its path or its query has too many parts ({})",
+    "extension": "its ending .{} is on the list filter.exclude_extensions",
+    "pattern": "{} (filter.include, filter.exclude)",
+    "domain_limit": "the limit politeness.max_per_domain is reached ({})",
+    "robots_denied": "robots.txt disallows it ({})",
+}
+
+
+def _refusal(reason: str, detail: str) -> str:
+    """Why a URL is not fetched, with the value that decides."""
+    return _REFUSALS.get(reason, f"{meaning_of(reason)} ({{}})").format(detail)
+
+
+def _answer_to_unseen(against: tuple[str, str] | None) -> str:
+    if against is None:
+        return "Not fetched: no page that was read links to it"
+    return f"Not fetched: {_refusal(*against)}"
+
+
+def _answer(known: UrlFact, visit: VisitFact | None, against: tuple[str, str] | None, turn: Next, now: Instant) -> str:
+    """What became of a URL on record, in one sentence."""
+    status = "" if visit is None or visit.status is None else f" with status {visit.status}"
+    fetched = "" if visit is None else f" at {timestamp(visit.at)}{status}"
+    reason = known.reason or "unknown"
+    match known.state:
+        case UrlState.QUEUED:
+            due = f"due {timestamp(turn.due_at)}: " if turn.due_at is not None and turn.due_at > now else ""
+            return f"{'Not fetched yet' if visit is None else 'Queued for another visit'}: {due}{turn.why}"
+        case UrlState.STORED:
+            return f"Stored: fetched{fetched}"
+        case UrlState.DUPLICATE:
+            same = visit.duplicate_of or visit.near_duplicate_of if visit is not None else None
+            return f"Fetched{fetched}, not stored: {f'a duplicate of {same}' if same else 'a duplicate'}"
+        case UrlState.REDIRECT:
+            target = visit.redirect_to if visit is not None else None
+            return f"Fetched{fetched}: a redirect{f' to {target}' if target else ''}"
+        case UrlState.MISSING | UrlState.GONE:
+            return f"{known.state.word.capitalize()}: requested{fetched}"
+        case UrlState.DEAD:
+            tries = number_of(known.tries, "try", "tries")
+            return f"Not fetched: failed after {tries}: {meaning_of(reason)}; gossamer dead requeue queues it again"
+        case UrlState.EXCLUDED:
+            still = against if against is not None and against[0] == reason else None
+            return f"Not fetched: {_refusal(*still) if still else meaning_of(reason)}"
 
 
 # --- a URL that was never seen ------------------------------------------------------------------------

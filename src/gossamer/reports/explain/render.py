@@ -34,8 +34,8 @@ Json = dict[str, object]
 
 
 def story_lines(story: Story) -> list[str]:
-    """One part after the other, with labels in a column."""
-    lines = [formatter.printable(str(story.form.url or story.form.given)), ""]
+    """The answer, then the URL and one part after the other, with labels in a column."""
+    lines = [formatter.printable(story.answer), "", formatter.printable(str(story.form.url or story.form.given))]
     for label, texts in _parts(story):
         for text in texts:
             lines.append(f"  {label:<{_LABEL}}{formatter.printable(text)}")

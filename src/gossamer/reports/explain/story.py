@@ -256,8 +256,9 @@ class Next:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """All parts, in the order in which a URL passes through the crawl."""
+    """The answer in one sentence, then all parts, in the order in which a URL passes through the crawl."""
 
+    answer: str
     form: Form
     state: str | None = None
     reason: str | None = None

@@ -175,6 +175,13 @@ def robots_verdict(url: Url, origin: Origin, fact: RobotsFact | None, agent: str
     )
 
 
+def crawl_delay_in(files: Iterable[RobotsFact], agent: str, now: Instant) -> Seconds | None:
+    """The longest Crawl-delay for `agent` in these robots.txt files; None if there is none."""
+    answers = (rules_from_answer(fact.status, fact.body, agent=agent, now=now) for fact in files)
+    delays = [answer.rules.crawl_delay for answer in answers if answer.rules is not None]
+    return max((delay for delay in delays if delay is not None), default=None)
+
+
 def budget_verdict(page: Canonical, facts: Facts, policy: TrapPolicy | None) -> Verdict:
     """The trap budget of a URL's shape as a rule. Without a policy nothing is cut."""
     if policy is None:

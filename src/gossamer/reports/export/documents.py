@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gossamer.extract.charset import charset_parameter, choose_encoding
+from gossamer.extract.charset import charset_parameter, choose_encoding, decode
 from gossamer.extract.content_types import is_html
 from gossamer.extract.full_page import Page, Wanted, read_page
 from gossamer.extract.main_text import TextSource
@@ -103,8 +103,4 @@ def _absolute(href: str, base: str, canonicaliser: Canonicaliser) -> str | None:
 
 
 def _plain_text(body: bytes, content_type: str | None) -> str:
-    encoding = choose_encoding(body, charset_parameter(content_type))
-    try:
-        return body.decode(encoding, "replace")
-    except LookupError:  # an encoding of the standard that Python has no codec for
-        return body.decode("utf-8", "replace")
+    return decode(body, choose_encoding(body, charset_parameter(content_type)))

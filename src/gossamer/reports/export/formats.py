@@ -8,12 +8,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
+from gossamer.errors import NO_ROOM, DiskFull
 from gossamer.reports.export.tables import Column, Kind, Row, Value
 
 
@@ -46,18 +47,24 @@ def harmless(value: Value) -> Value:
     return "'" + escaped if _FORMULA(value) else escaped
 
 
+def row_objects(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[dict[str, Value]]:
+    """Rows as the objects that JSON lines have: every column, moments as text, None for what is not known."""
+    names, moments = [column.name for column in columns], _moments(columns)
+    for row in rows:
+        (dated,) = _dated((row,), moments)
+        yield dict(zip(names, dated, strict=True))
+
+
 class JsonLines:
     """One object a line, every column in it, null for what is not known."""
 
     def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
         self._stream = stream
-        self._names = [column.name for column in columns]
-        self._moments = _moments(columns)
+        self._columns = columns
         self._encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
     def write(self, rows: Sequence[Row]) -> None:
-        names, encode = self._names, self._encode
-        lines = [encode(dict(zip(names, row, strict=True))) for row in _dated(rows, self._moments)]
+        lines = [self._encode(each) for each in row_objects(rows, self._columns)]
         # A lone surrogate cannot be UTF-8; as an escape it is still JSON.
         text = _INVISIBLE.sub(_json_escape, "\n".join(lines))
         self._stream.write((text + "\n").encode("utf-8", "backslashreplace") if lines else b"")
@@ -134,19 +141,31 @@ def _word(value: Value) -> str | None:
 
 
 @contextmanager
+def naming_full_disk(name: str) -> Iterator[None]:
+    """Raises DiskFull with the name of the file that is being written, which the error of the system does not have."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise DiskFull(f"no space left for {name}") from error
+
+
+@contextmanager
 def open_output(name: str) -> Iterator[BinaryIO]:
     """A stream to the file `name`, or to standard output for `-`. Compressed if the name ends with `.gz`.
 
     The file appears when the block is done, in the place of an older one. If the block raises, nothing changes.
     """
     if name == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with naming_full_disk("standard output"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
     path = Path(name)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with unfinished.open("wb") as file:
+        with naming_full_disk(name), unfinished.open("wb") as file:
             if path.suffix == ".gz":
                 # Neither name nor date: the same rows make the same file.
                 with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gossamer.errors import UsageError
 from gossamer.model.units import Instant
-from gossamer.reports.export.formats import timestamp
+from gossamer.reports.export.formats import naming_full_disk, timestamp
 
 _MAX_NAME = 100  # characters; file systems allow 255 bytes
 _MAX_LEVELS = 20
@@ -83,7 +83,8 @@ def open_folder(name: str) -> Iterator[MarkdownFolder]:
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         unfinished.mkdir(parents=True)
-        yield MarkdownFolder(unfinished)
+        with naming_full_disk(name):
+            yield MarkdownFolder(unfinished)
         if folder.exists():
             folder.rmdir()
         os.replace(unfinished, folder)

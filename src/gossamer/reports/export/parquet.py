@@ -1,7 +1,9 @@
-"""Rows as Parquet. Needs pyarrow, the extra `parquet`; it is imported only here and only when it is asked for."""
+"""Rows as Arrow tables and as Parquet. Needs pyarrow, the extra `parquet`, which is imported only here and only when it
+is asked for."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, BinaryIO
 
 from gossamer.errors import MissingExtra
@@ -11,15 +13,14 @@ ROWS_IN_GROUP = 50_000
 BYTES_IN_GROUP = 64 * 1024 * 1024
 
 
-class Parquet:
-    """A row group at a time: as many rows as memory hardly notices. Raises MissingExtra without pyarrow."""
+class ArrowColumns:
+    """Turns rows into Arrow tables. Raises MissingExtra without pyarrow, naming the feature that needs it."""
 
-    def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[Column], feature: str) -> None:
         try:
             import pyarrow
-            from pyarrow import parquet
         except ImportError:
-            raise MissingExtra("gossamer export --format parquet", "pyarrow", "parquet") from None
+            raise MissingExtra(feature, "pyarrow", "parquet") from None
         kinds: dict[Kind, Any] = {
             Kind.TEXT: pyarrow.string(),
             Kind.WHOLE: pyarrow.int64(),
@@ -30,8 +31,36 @@ class Parquet:
         }
         self._arrow = pyarrow
         self._kinds = [column.kind for column in columns]
-        self._schema = pyarrow.schema([(column.name, kinds[column.kind]) for column in columns])
-        self._writer = parquet.ParquetWriter(stream, self._schema, compression="zstd")
+        self.schema = pyarrow.schema([(column.name, kinds[column.kind]) for column in columns])
+
+    def table(self, rows: Sequence[Row]) -> Any:
+        """The `pyarrow.Table` of some rows."""
+        if not rows:
+            return self.schema.empty_table()
+        columns = [
+            [_plain(value, kind) for value in column]
+            for column, kind in zip(zip(*rows, strict=True), self._kinds, strict=True)
+        ]
+        arrays = [self._arrow.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)]
+        return self._arrow.Table.from_arrays(arrays, schema=self.schema)
+
+    def table_of_all(self, rows: Iterable[Row]) -> Any:
+        """The `pyarrow.Table` of all rows, made in parts: a row takes less memory there than in Python."""
+        stream = iter(rows)
+        parts = [self.table(())]
+        while some := list(islice(stream, ROWS_IN_GROUP)):
+            parts.append(self.table(some))
+        return self._arrow.concat_tables(parts)
+
+
+class Parquet:
+    """A row group at a time: as many rows as memory hardly notices. Raises MissingExtra without pyarrow."""
+
+    def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
+        self._columns = ArrowColumns(columns, "gossamer export --format parquet")
+        from pyarrow import parquet
+
+        self._writer = parquet.ParquetWriter(stream, self._columns.schema, compression="zstd")
         self._rows: list[Row] = []
         self._bytes = 0
 
@@ -48,12 +77,7 @@ class Parquet:
     def _flush(self) -> None:
         if not self._rows:
             return
-        columns = [
-            [_plain(value, kind) for value in column]
-            for column, kind in zip(zip(*self._rows, strict=True), self._kinds, strict=True)
-        ]
-        arrays = [self._arrow.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
-        self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
+        self._writer.write_table(self._columns.table(self._rows))
         self._rows.clear()
         self._bytes = 0
 

@@ -2,11 +2,13 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 
 from gossamer.model.states import UrlState
-from gossamer.model.units import Instant
+from gossamer.model.units import Domain, Fingerprint, Instant, Url
+from gossamer.model.url_record import RobotsFact
 from gossamer.observe.wait_reasons import Waits
-from gossamer.reports.records import HOST_SORTS, MOST_OVERDUE, HostFilter, HostRow, Json, RecrawlReport
+from gossamer.reports.records import HOST_SORTS, MOST_OVERDUE, HostFilter, HostRow, Json, RecrawlReport, UrlOutcome
 from gossamer.store.ports import Database
 from gossamer.store.table.hosts import row_of_host
 from gossamer.store.table.metadata import Metadata
@@ -18,6 +20,7 @@ URLS_COUNTED = 100_000
 HOSTS_COUNTED = 1_000
 """Waiting hosts are counted up to this number: each may need a read from disk."""
 _HOSTS_AT_ONCE = 1_000
+SEEDS_AT_ONCE = 1_000
 
 
 class StatusQueries:
@@ -36,6 +39,17 @@ class StatusQueries:
         text = self.fact("options")
         found = json.loads(text) if text is not None else {}
         return found if isinstance(found, dict) else {}
+
+    def seeds(self) -> Iterator[Url]:
+        after = ""
+        while rows := self._db.fetch_all("seeds_after", after, SEEDS_AT_ONCE):
+            for (url,) in rows:
+                yield url
+            (after,) = rows[-1]
+
+    def outcome_of(self, domain: Domain, fingerprint: Fingerprint) -> UrlOutcome | None:
+        row = self._db.fetch_one("outcome_of", domain, fingerprint)
+        return None if row is None else UrlOutcome(UrlState(row[0]), *row[1:])
 
     def seed_sources(self) -> frozenset[str]:
         return frozenset(source for (source,) in self._db.fetch_all("seed_sources"))
@@ -155,7 +169,11 @@ class HostQueries:
         if some := [host_id for host_id, *_, excluded in rows if excluded]:
             for host_id, reason, number in self._db.fetch_all("exclusions_of_hosts", some):
                 exclusions[host_id][reason] = number
-        return {row[0]: HostRow._make((*row[1:-1], exclusions[row[0]])) for row in rows}
+        robots: dict[int, tuple[RobotsFact, ...]] = {}
+        for host_id, status, fetched_at, expires_at, body in self._db.fetch_all("crawl_delays_of_hosts", ids):
+            fact = RobotsFact(status=status, fetched_at=fetched_at, expires_at=expires_at, body=body)
+            robots[host_id] = (*robots.get(host_id, ()), fact)
+        return {row[0]: HostRow._make((*row[1:-1], exclusions[row[0]], robots.get(row[0], ()))) for row in rows}
 
 
 def _exact_name(wanted: HostFilter) -> str | None:

@@ -43,6 +43,8 @@ async function load(now = false) {
     if (mine !== latest) return; // superseded by a newer query
     if (!found.dead.length && after) { after = 0; await load(now); return; }
     rows.show(found.dead, { now, empty: known > 0 ? "No matching dead letters." : "No dead letters." });
+    // The count can be ahead of the database; then the next snapshot queries again.
+    if (!after && !Object.keys(chosen()).length && found.dead.length < Math.min(MOST, known)) known = -1;
     next = found.next;
     $("dead-on").disabled = next === null;
     $("dead-back").disabled = after === 0;

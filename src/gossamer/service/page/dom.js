@@ -46,35 +46,79 @@ export function fill(parent, items, make, update) {
   items.forEach((item, at) => update(parent.children[at], item, at));
 }
 
+// --- details ---------------------------------------------------------------------------------------------
+
+let open = null; // {row, owner, pressed, contents}: the row of details, the row above it, what was clicked, what is shown and where it belongs
+
+// Show a node next to what was clicked: below its row in a table, otherwise at the end of its section. It returns to its place
+// in the page when the details are closed, with an event "away".
+export function showBelow(pressed, node) {
+  if (node.contains(pressed)) return;
+  const row = pressed.closest("tbody tr"), inside = open?.row.contains(pressed);
+  if (!inside) closeDetails();
+  if (!row) { pressed.closest("section").append(node); return; }
+  if (!inside) {
+    const shown = [...row.cells].filter((cell) => cell.checkVisibility()).length;
+    const close = button("×", "close details", () => closeDetails(true), "close");
+    open = { row: element("tr", { class: "detail" }, element("td", { colspan: shown }, close)), owner: row, pressed, contents: [] };
+    row.after(open.row);
+  }
+  if (!open.contents.some((each) => each.node === node)) open.contents.push({ node, place: node.parentElement });
+  open.row.cells[0].append(node);
+}
+
+// `back`: move the keyboard focus to what was clicked.
+export function closeDetails(back = false) {
+  if (!open) return;
+  const { row, pressed, contents } = open;
+  open = null;
+  for (const { node, place } of contents) { place.append(node); node.dispatchEvent(new Event("away")); }
+  row.remove();
+  if (back && pressed.isConnected) pressed.focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && open?.row.contains(document.activeElement)) closeDetails(true);
+});
+
 // Rows of a table by key. A row keeps its node as long as its key is shown. While the pointer or the keyboard focus is on
-// the rows, they do not move, so that a click hits the intended row; `now` applies the new order at once.
+// the rows, or details are open, they do not move, so that a click hits the intended row; `now` applies the new order at once.
 export class Rows {
   constructor(body, { key, make, update, most }) {
     Object.assign(this, { body, key, make, update, most });
     this.nodes = new Map();
     this.none = element("tr", { class: "none" }, element("td", { colspan: body.closest("table").tHead.rows[0].cells.length }));
-    this.held = false;
-    const hold = () => { this.held = true; };
-    const release = () => { this.held = body.contains(document.activeElement) || body.matches(":hover"); };
+    this.pointed = false;
+    const hold = () => { this.pointed = true; };
+    const release = () => { this.pointed = body.contains(document.activeElement) || body.matches(":hover"); };
     body.addEventListener("pointerenter", hold);
     body.addEventListener("pointerleave", () => setTimeout(release));
     body.addEventListener("focusin", hold);
     body.addEventListener("focusout", () => setTimeout(release));
   }
 
+  // Why the rows do not move; empty if they do.
+  get held() {
+    if (open && this.body.contains(open.row)) return "paused while details are open";
+    return this.pointed ? "paused while you point at the table" : "";
+  }
+
   show(items, { now = false, empty = "nothing" } = {}) {
     const wanted = new Map(items.slice(0, this.most).map((item) => [this.key(item), item]));
     for (const [key, node] of this.nodes) if (wanted.has(key)) this.update(node, wanted.get(key));
     if (this.held && !now && this.nodes.size) return;
+    for (const [key, node] of this.nodes) if (node === open?.owner && !wanted.has(key)) closeDetails();
     const focused = this._focused();
     for (const [key, node] of this.nodes) if (!wanted.has(key)) { node.remove(); this.nodes.delete(key); }
     let place = this.body.firstElementChild;
     for (const [key, item] of wanted) {
       let node = this.nodes.get(key);
       if (!node) { node = this.make(item); this.nodes.set(key, node); this.update(node, item); }
+      if (place === open?.row) place = place.nextElementSibling;
       if (node === place) place = place.nextElementSibling;
       else this.body.insertBefore(node, place);
     }
+    if (open && open.owner.nextElementSibling !== open.row) open.owner.after(open.row);
     put(this.none.firstElementChild, empty);
     if (wanted.size) this.none.remove();
     else this.body.append(this.none);

@@ -50,6 +50,7 @@ function drawEngine(s) {
     ["CPU", percent(busy), ""],
     ["peak memory", bytes(s.max_rss_bytes), ""],
     ["received", bytes(s.bytes), ""],
+    ["duplicates", `${short(s.duplicates)}, ${short(s.near_duplicates)} near`, ""],
     ["robots.txt fetched", count(s.robots_fetched), ""],
     ["recrawled", s.refreshed ? `${short(s.refreshed)}, ${percent((100 * s.changed) / s.refreshed)} changed` : "0", ""],
     ["recrawls scheduled", `${short(s.recrawl.scheduled)}${s.recrawl.overdue ? `, ${short(s.recrawl.overdue)} overdue` : ""}`, s.recrawl.overdue ? "warn" : ""],

@@ -1,17 +1,19 @@
 // Explains a URL: its state and the reasons for it, with links to its host and to the pages it was found on.
 import { read } from "./api.js";
-import { $, address, button, hostName, element, onSubmit, notify } from "./dom.js";
+import { $, address, button, closeDetails, hostName, element, onSubmit, notify, showBelow } from "./dom.js";
 import { dateTime, reasons } from "./text.js";
 
 const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
 const LABELS = { way: "path from the seed" };
 const OPEN = ["verdicts", "attempts", "finding"];
 
-export function explain(url) {
-  $("explain").elements.url.value = url;
-  $("explain").requestSubmit();
-  $("story").scrollIntoView({ block: "nearest" });
-  $("story").focus({ preventScroll: true });
+// Explain the URL that was clicked, next to it.
+async function explain(pressed) {
+  const story = $("story");
+  showBelow(pressed, story);
+  try { await tell(pressed.title); } catch (error) { notify(error.message, true); }
+  story.scrollIntoView({ block: "nearest" });
+  story.focus({ preventScroll: true });
 }
 
 async function copy(text) {
@@ -19,8 +21,14 @@ async function copy(text) {
 }
 
 async function showExplanation(form) {
+  closeDetails();
+  await tell(form.elements.url.value);
+  return "";
+}
+
+async function tell(url) {
   $("story").replaceChildren();
-  const story = await read(`/explain?${new URLSearchParams({ url: form.elements.url.value })}`);
+  const story = await read(`/explain?${new URLSearchParams({ url })}`);
   const { form: canonical, state, reason, next, ...parts } = story;
   const verdict = canonical.refused ? `refused: ${reasons(canonical.refused)}` : state ? `${state}${reason ? ` (${reason})` : ""}` : "never seen";
   $("story").replaceChildren(
@@ -29,7 +37,6 @@ async function showExplanation(form) {
     ...(next?.why ? [element("p", {}, next.due_at ? `Next: ${dateTime(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
     ...Object.entries(parts).filter(([name, part]) => NAMES[name] !== "" && something(part)).map(([name, part]) => chapter(name, part)),
   );
-  return "";
 }
 
 // Show the host (if it is known), copy the URL, open the page.
@@ -78,6 +85,7 @@ export function handleExplain() {
   // Clicking any URL on this page explains it.
   document.addEventListener("click", (event) => {
     const pressed = event.target.closest("[data-act=explain]");
-    if (pressed) explain(pressed.title);
+    if (pressed) explain(pressed);
   });
+  $("story").addEventListener("away", () => $("story").replaceChildren());
 }

@@ -4,10 +4,10 @@ import { $, onSubmit, showMessage } from "./dom.js";
 import { count, plural } from "./text.js";
 
 const MOST_REFUSALS = 5;
-const words = (text) => text.split(/[\s,]+/).filter(Boolean);
+const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
 async function addSeeds(form) {
-  const urls = words(form.elements.urls.value);
+  const urls = lines(form.elements.urls.value);
   if (!urls.length) throw new Error("Enter at least one URL.");
   const answer = await change("/seed/urls", { urls });
   const refused = answer.results.filter((result) => result.status === "refused");
@@ -19,7 +19,7 @@ async function addSeeds(form) {
 async function setLimits(form) {
   const { depthLimit, urlLengthLimit, excludedDomains } = form.elements;
   const answer = await change("/url/limit", {
-    depthLimit: Number(depthLimit.value), urlLengthLimit: Number(urlLengthLimit.value), excludedDomains: words(excludedDomains.value),
+    depthLimit: Number(depthLimit.value), urlLengthLimit: Number(urlLengthLimit.value), excludedDomains: lines(excludedDomains.value),
   });
   showLimits(answer);
   const changes = [[answer.excluded, "excluded"], [answer.returned, "requeued"], [answer.unchecked, "still to be checked"]];

@@ -1,7 +1,7 @@
 // Problems in plain text at the top of the page, for the operator on call, and what the crawl is doing. A problem stays
 // visible for a few seconds after it ends.
 import { $, fill, element, put } from "./dom.js";
-import { percent, plural, rate, seconds } from "./text.js";
+import { count, percent, plural, rate, seconds } from "./text.js";
 
 const LINGER = 5; // seconds that a problem stays visible, against flicker
 const SILENT = 10, FULL = 30, LATE = 1; // seconds without a response, with a full queue, of event loop delay
@@ -22,13 +22,19 @@ function remember(s) {
   if (s.fetched !== lastResponse.fetched || !s.in_flight || s.state !== "running") lastResponse = { fetched: s.fetched, at: s.seconds };
 }
 
-function failures(s) {
+// Visits of the last minute: all, those that failed, and the most frequent reason.
+function recentVisits(s) {
   const [, fetched, errors] = trail[0];
   const failed = Object.entries(s.errors).map(([reason, n]) => [reason, n - (errors[reason] ?? 0)]).sort((a, b) => b[1] - a[1]);
   const bad = failed.reduce((n, [, m]) => n + m, 0);
   const visits = failed.reduce((n, [reason, m]) => (ANSWERED.includes(reason) ? n : n + m), s.fetched - fetched);
+  return { visits, bad, reason: failed[0]?.[0].replaceAll("_", " ") };
+}
+
+function failures(s) {
+  const { visits, bad, reason } = recentVisits(s);
   if (bad < FEW || bad < FAILING_SHARE * visits) return null;
-  return `${percent((100 * bad) / visits)} of visits in the last minute failed. Most frequent reason: ${failed[0][0].replaceAll("_", " ")}.`;
+  return `${percent((100 * bad) / visits)} of visits in the last minute failed. Most frequent reason: ${reason}.`;
 }
 
 function fullest(s, queues) {
@@ -69,7 +75,9 @@ function doing(s, slow) {
 // `pagesPerSecond`: over the last few seconds.
 export function drawHealth(s, details, pagesPerSecond) {
   remember(s);
-  const now = performance.now() / 1000;
+  const { visits, bad } = recentVisits(s), now = performance.now() / 1000;
+  put($("failed"), count(bad));
+  put($("failed-note"), visits ? `${percent((100 * bad) / visits)}, last minute` : "last minute");
   for (const [name, tone, part, text] of problems(s, details)) shown.set(name, { tone, part, text, until: now + LINGER });
   for (const [name, problem] of shown) if (problem.until < now) shown.delete(name);
   fill($("health"), [...shown.values()], () => element("p", {}, element("span"), element("a", {}, "Show")), (row, { tone, part, text }) => {

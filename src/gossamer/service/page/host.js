@@ -1,6 +1,6 @@
-// The dialog of one host: what is known about it, and the actions on it.
+// The details of one host: what is known about it, and the actions on it.
 import { change, read } from "./api.js";
-import { $, fill, element, put, notify } from "./dom.js";
+import { $, closeDetails, fill, element, put, notify, showBelow } from "./dom.js";
 import { showDeadOf } from "./dead.js";
 import { act, hostState } from "./hosts.js";
 import { showPagesOf } from "./pages.js";
@@ -38,9 +38,10 @@ async function load() {
   if ($("host-dialog").open) timer = setTimeout(load, REFRESH);
 }
 
-// Open the dialog.
-async function openHost(name) {
-  const dialog = $("host-dialog");
+// Open the details next to the name that was clicked.
+async function openHost(pressed) {
+  const dialog = $("host-dialog"), name = pressed.title;
+  showBelow(pressed, dialog);
   host = name;
   put($("h-host"), name);
   put($("host-state"), "");
@@ -48,7 +49,7 @@ async function openHost(name) {
   $("host-facts").replaceChildren();
   $("host-cuts").replaceChildren();
   put($("host-delay").elements.message, "");
-  if (!dialog.open) dialog.showModal();
+  if (!dialog.open) dialog.show();
   $("h-host").focus();
   await load();
 }
@@ -66,18 +67,17 @@ async function setDelay(wanted) {
 
 export function handleHost() {
   const dialog = $("host-dialog");
-  // Clicking any host name on this page opens the dialog.
+  // Clicking any host name on this page opens the details.
   document.addEventListener("click", (event) => {
     const pressed = event.target.closest("[data-act=open]");
-    if (pressed) openHost(pressed.title);
+    if (pressed) openHost(pressed);
   });
-  const closeAnd = (show) => () => { dialog.close(); show(host); };
+  const close = () => { closeDetails(true); dialog.close(); };
+  const closeAnd = (show) => () => { const name = host; close(); show(name); };
+  dialog.addEventListener("away", () => dialog.close());
   dialog.addEventListener("close", () => clearTimeout(timer));
-  dialog.addEventListener("click", (event) => {
-    const box = dialog.getBoundingClientRect(), { clientX: x, clientY: y } = event;
-    if (event.target === dialog && (x < box.left || x > box.right || y < box.top || y > box.bottom)) dialog.close(); // a click outside the dialog
-  });
-  $("host-close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+  $("host-close").addEventListener("click", close);
   $("host-pages").addEventListener("click", closeAnd(showPagesOf));
   $("host-dead").addEventListener("click", closeAnd(showDeadOf));
   $("host-pause").addEventListener("click", async (event) => { await act(host, event.target.textContent); await load(); });

@@ -61,7 +61,7 @@ async function load(now = false) {
     if (!found.hosts.length && offset) { offset = 0; await load(now); return; }
     rows.show(found.hosts, { now, empty: q ? "No host name contains this text." : "No hosts yet." });
     const last = Math.min(offset + MOST, found.total);
-    put($("hosts-shown"), found.total ? `${count(offset + 1)} to ${count(last)} of ${plural(found.total, "host", "hosts")}${rows.held ? " (paused while you point at the table)" : ""}` : "");
+    put($("hosts-shown"), found.total ? `${count(offset + 1)} to ${count(last)} of ${plural(found.total, "host", "hosts")}${rows.held ? ` (${rows.held})` : ""}` : "");
     $("hosts-back").disabled = offset === 0;
     $("hosts-on").disabled = found.next === null;
   } catch (error) { if (error.status) notify(error.message, true); }

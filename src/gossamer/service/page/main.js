@@ -61,7 +61,16 @@ function handleTheme() {
   show();
 }
 
+// A link to a collapsed part opens it.
+function handleLinks() {
+  document.addEventListener("click", (event) => {
+    const hash = event.target.closest("a[href^='#']")?.hash;
+    if (hash && $(hash.slice(1))) for (const each of [$(hash.slice(1)), $(hash.slice(1)).closest("details")]) if (each?.tagName === "DETAILS") each.open = true;
+  });
+}
+
 handleToken();
+handleLinks();
 handleCrawl();
 handleTheme();
 handleHosts();

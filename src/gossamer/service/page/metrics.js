@@ -3,6 +3,7 @@ import { Chart, SPAN } from "./charts.js";
 import { $, fill, element, put } from "./dom.js";
 import { drawInternals } from "./engine.js";
 import { ANSWERED, drawHealth } from "./health.js";
+import { drawProgress } from "./progress.js";
 import { bytes, count, percent, plural, rate, seconds, short } from "./text.js";
 
 const CLASSES = ["high", "medium", "low"];
@@ -47,6 +48,7 @@ function drawCharts(details) {
 export function draw(status, details) {
   drawState(status);
   drawTiles(status);
+  drawProgress(status);
   drawCharts(details);
   drawHealth(status, details, samples.at(-1)?.[1] ?? 0);
   drawFronts(status, details);
@@ -73,12 +75,11 @@ function tile(id, value, note, tone = "") {
 }
 
 function drawTiles(s) {
-  tile("pages", count(s.pages), `${count(s.run_pages)} in this run`);
+  tile("pages", count(s.pages), `${count(s.run_pages)} this run`);
   tile("queued", short(s.queued), `of ${short(s.discovered)} known`);
   tile("in-flight", count(s.in_flight), `${count(s.documents_waiting)} to process`);
   tile("hosts-known", short(s.hosts), `${count(s.hosts_in_memory)} in memory`);
-  tile("duplicates", short(s.duplicates), plural(s.near_duplicates, "near-duplicate", "near-duplicates"));
-  tile("dead-count", count(s.dead), `${count(Object.values(s.errors).reduce((a, b) => a + b, 0))} failures in total`, s.dead ? "warn" : "");
+  tile("dead-count", count(s.dead), `${count(Object.values(s.errors).reduce((a, b) => a + b, 0))} failed visits`, s.dead ? "warn" : "");
   const violations = s.politeness_violations;
   tile("polite", count(violations), violations === 1 ? "violation" : "violations", violations ? "bad" : "good");
 }

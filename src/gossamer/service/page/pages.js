@@ -7,10 +7,13 @@ const MOST = 12;
 const KEPT = 200; // visits of each kind that are kept for searching
 const EMPTY_WINDOWS = 20; // windows without a match before the search stops and offers to continue
 
+// The first digit of the status; 0 if a visit failed, x if there was none or it was not allowed (by robots.txt, for instance).
+const tone = (page) => (page.status ? String(page.status)[0] : page.quiet || page.state === "excluded" ? "x" : 0);
+
 const rows = new Rows($("visits"), {
   key: (page) => page.key,
   most: MOST,
-  make: (page) => element("tr", {}, element("td", {}, element("span", { class: `badge s${page.status ? String(page.status)[0] : page.quiet ? "x" : 0}`, title: page.state }, page.status ?? (page.quiet ? "–" : "none"))),
+  make: (page) => element("tr", {}, element("td", {}, element("span", { class: `badge s${tone(page)}`, title: page.state }, page.status ?? (tone(page) ? "–" : "none"))),
     element("td", {}, address(page.url, page.title || reasons(page.reason ?? "") || page.state)), element("td", { class: "n wide-only" }, count(page.depth)),
     element("td", { class: "n" }, page.at ? instant(page.at) : "–")),
   update: () => {},
@@ -44,7 +47,7 @@ export function drawVisits(now = false) {
   if (inDatabase()) return;
   const q = query();
   rows.show(matching(recent[$("visits-kind").value], q), { now, empty: q ? "No recent visit contains this text in its URL or title." : "No visits since this page was opened." });
-  put($("visits-note"), rows.held ? "Paused while you point at the table." : "Most recent visits; click one for details.");
+  put($("visits-note"), rows.held ? `${rows.held[0].toUpperCase()}${rows.held.slice(1)}.` : "Most recent visits; click one for details.");
 }
 
 // --- database --------------------------------------------------------------------------------------------

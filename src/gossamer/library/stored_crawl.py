@@ -1,0 +1,249 @@
+"""`open`: a crawl on disk, for reading. It may be running."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from datetime import date, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from gossamer.config.load import Config, known_shape, make_config
+from gossamer.config.policies import PolicyCache
+from gossamer.crawl.events import Outcome
+from gossamer.crawl.page import Page
+from gossamer.crawl.run.directory import holder_of, read_layout
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, crawl_exists, open_crawl, resolve_urls, store_kind
+from gossamer.errors import ArchiveError, GossamerWarning, MissingExtra, NotThisCrawl, UsageError
+from gossamer.extract.full_page import Wanted
+from gossamer.model.states import UrlState
+from gossamer.model.units import Instant, Seconds, Url
+from gossamer.observe.formatter import number_of
+from gossamer.reports.all_workers import ExportReader, join_totals
+from gossamer.reports.explain.render import story_object
+from gossamer.reports.export.crawl_tables import CrawlTables, Table
+from gossamer.reports.export.formats import row_objects
+from gossamer.reports.export.parquet import ArrowColumns
+from gossamer.reports.export.tables import Selection, Value, mimes_from, moment_from, statuses_from
+from gossamer.reports.queries import explain_url, find_page
+from gossamer.reports.readback import read_response
+from gossamer.reports.records import Json, PageRow
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+Moment = str | date | datetime
+"""A point in time: ISO 8601 text, or an object; UTC unless it says otherwise."""
+
+
+def open(place: str | Path) -> "StoredCrawl":
+    """Open a crawl for reading by its directory or the URL of its store (`sqlite:DIR`). It may be running. Raises
+    NotThisCrawl if there is none."""
+    return StoredCrawl(_location_of(place))
+
+
+def _location_of(place: str | Path) -> CrawlLocation:
+    is_url = isinstance(place, str) and ":" in place and not Path(place).exists()
+    config = make_config({}, resolve_urls({"store" if is_url else "dir": str(place)}))
+    if store_kind(config.store).one_process:
+        raise UsageError(f"{config.store} ends with the process of its crawl, so there is nothing to read")
+    location = CrawlLocation.of(config)
+    if not crawl_exists(location):
+        raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}")
+    return location
+
+
+class StoredCrawl:
+    """A crawl on disk, open for reading until `close` or the end of its `with` block. Shows every commit of a crawl
+    that is running. Use it in one thread at a time."""
+
+    def __init__(self, location: CrawlLocation) -> None:
+        self._location = location
+        self._stack = ExitStack()
+        self._crawl: OpenCrawl = self._stack.enter_context(open_crawl(location))
+        self._config = self._remembered_config()
+
+    @property
+    def dir(self) -> Path:
+        """The crawl's directory."""
+        return self._location.directory
+
+    def __repr__(self) -> str:
+        totals = self._totals()
+        return f"<StoredCrawl {self.dir}: {number_of(_whole(totals['pages']), 'page')}, {totals['queued']} queued>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._stack.close()
+
+    # --- pages -----------------------------------------------------------------------------------------------
+
+    def pages(
+        self,
+        *,
+        host: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        status: int | str | None = None,
+        mime: str | None = None,
+        language: str | None = None,
+    ) -> Iterator[Page]:
+        """The stored pages in the order in which their URLs were found, read from the archive one at a time.
+
+        The filters are those of `gossamer export`: `since` and `until` (excluded) limit the time of the last visit;
+        `status` is `200`, `"4xx"` or several separated by commas; `mime` is `"text/html"`, `"image/*"` or several;
+        `language` is a tag, `"pt"` being also `"pt-BR"`. A page that cannot be read is left out, with a
+        GossamerWarning. Raises UsageError for a filter that cannot be used.
+        """
+        wanted = Selection(
+            since=moment_from(_moment_text(since), "since"),
+            until=moment_from(_moment_text(until), "until"),
+            statuses=statuses_from(None if status is None else str(status)),
+            mimes=mimes_from(mime),
+            language=language,
+        )
+        return self._pages(ExportReader(self._crawl.stores, host=host).pages(), wanted)
+
+    def pages_as_stored(self) -> Iterator[Page]:
+        """All pages in the order in which they were stored, as the crawl delivered them. Takes about 2 KB of memory for
+        each."""
+        rows = [row for row in ExportReader(self._crawl.stores).pages() if row.warc_file is not None]
+        return self._pages(sorted(rows, key=lambda row: (row.warc_file, row.warc_offset)), Selection())
+
+    def _pages(self, rows: Iterable[PageRow], wanted: Selection) -> Iterator[Page]:
+        for row in rows:
+            if not wanted.wants(*row.visited):
+                continue
+            place = (row.warc_file, row.warc_offset, row.warc_length)
+            try:
+                page = self._read(row.url, row.state, row.depth, row.at, row.took, row.title, place)
+            except ArchiveError as error:
+                _warn_of_record(str(error))
+                continue
+            if page is not None and (wanted.language is None or wanted.wants_language(_language_of(page))):
+                yield page
+
+    def page(self, url: str) -> Page | None:
+        """The stored page at a URL; None if there is none. Raises ArchiveError if it cannot be read."""
+        found = find_page(self._crawl.stores, PolicyCache(self._config), url)
+        if found is None:
+            return None
+        known, visit = found
+        place = (visit.warc_file, visit.warc_offset, visit.warc_length)
+        return self._read(known.url, known.state, known.depth, visit.at, visit.took, visit.title, place)
+
+    def _read(
+        self,
+        url: str,
+        state: UrlState,
+        depth: int,
+        at: Instant | None,
+        took: float | None,
+        title: str | None,
+        place: tuple[str | None, int | None, int | None],
+    ) -> Page | None:
+        """The page in the archive; None if it was not archived."""
+        file, offset, length = place
+        if file is None or offset is None or length is None:
+            return None
+        response = read_response(self._crawl.archive, file, offset, length)
+        if response is None:
+            return None
+        at = at or Instant(0.0)
+        response = response._replace(url=Url(url), started=at, took=Seconds(took or 0.0))
+        return Page(Outcome(Url(url), state, at, depth, response.status, None, title, None, response))
+
+    # --- tables ----------------------------------------------------------------------------------------------
+
+    def urls(self, *, state: str | None = None) -> Iterator[dict[str, Value]]:
+        """All known URLs, or those in a state such as `"queued"`, as the objects of `gossamer export --what pages`.
+        Raises UsageError for a state that does not exist."""
+        states = [each.word for each in UrlState]
+        if state is not None and state not in states:
+            raise UsageError(f"state: there is no state {state!r}; there are {', '.join(states)}")
+        found = self._objects(self._tables().pages())
+        return found if state is None else (each for each in found if each["state"] == state)
+
+    def links(self) -> Iterator[dict[str, Value]]:
+        """All links of the stored pages, as the objects of `gossamer export --what links`."""
+        return self._objects(self._tables().links())
+
+    def _objects(self, table: Table) -> Iterator[dict[str, Value]]:
+        columns, rows = table
+        return row_objects(rows, columns)
+
+    def to_arrow(self, table: str) -> "pyarrow.Table":
+        """A table of `gossamer export` as a pyarrow.Table: `pages`, `links` or `text`. Raises MissingExtra without
+        pyarrow, UsageError for a table that does not exist."""
+        return self._arrow(table, "StoredCrawl.to_arrow")
+
+    def to_pandas(self, table: str) -> "pandas.DataFrame":
+        """As `to_arrow`, as a pandas.DataFrame. Raises MissingExtra without pandas."""
+        try:
+            import pandas as _  # noqa: F401 - pyarrow needs it
+        except ImportError:
+            raise MissingExtra("StoredCrawl.to_pandas", "pandas", "pandas") from None
+        return self._arrow(table, "StoredCrawl.to_pandas").to_pandas()
+
+    def _arrow(self, table: str, feature: str) -> "pyarrow.Table":
+        tables = self._tables()
+        known: dict[str, Callable[[], Table]] = {"pages": tables.pages, "links": tables.links, "text": tables.texts}
+        if table not in known:
+            raise UsageError(f"there is no table {table!r}; there are {', '.join(known)}")
+        columns, rows = known[table]()
+        return ArrowColumns(columns, feature).table_of_all(rows)
+
+    def _tables(self) -> CrawlTables:
+        crawl = self._crawl
+        return CrawlTables(
+            ExportReader(crawl.stores), crawl.reader, crawl.archive, self._config, Selection(), _warn_of_record
+        )
+
+    # --- the crawl -------------------------------------------------------------------------------------------
+
+    def status(self) -> Json:
+        """The totals of the crawl."""
+        return {**self._totals(), "dir": str(self.dir), "running": self._is_running}
+
+    def explain(self, url: str) -> Json:
+        """Everything that is known about a URL, as the object of `gossamer explain --json`."""
+        book = PolicyCache(self._config)
+        return story_object(explain_url(self._crawl.stores, self._crawl.archive, book, url, running=self._is_running))
+
+    @property
+    def _is_running(self) -> bool:
+        return holder_of(self.dir) is not None
+
+    def _totals(self) -> Json:
+        readers = [reader.status for reader in self._crawl.readers]
+        return join_totals([reader.totals() for reader in readers], sum(reader.count_outbox() for reader in readers))
+
+    def _remembered_config(self) -> Config:
+        """The options that the crawl was last started with, as far as it remembers them."""
+        layout = read_layout(self.dir)
+        options = known_shape(self._crawl.reader.status.options() if layout is None else layout[1])
+        return make_config(options, {"dir": str(self.dir), "store": self._location.store})
+
+
+def _moment_text(moment: Moment | None) -> str | None:
+    return moment.isoformat() if isinstance(moment, date) else moment
+
+
+def _language_of(page: Page) -> str | None:
+    found = page.read(Wanted(anchor_text=False, text=False, guess_language=True))
+    return None if found is None else found.language
+
+
+def _warn_of_record(problem: str) -> None:
+    GossamerWarning.issue(f"left out: {problem} (see gossamer verify)")
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
