@@ -160,12 +160,13 @@ class Readmission:
             batch.refused += refused
             batch.bulk_changes += orders
             done, unreadable = record.done + len(window.pages), record.unreadable + unreadable
-            self._advance(record, cursor=window.upto, done=done, unreadable=unreadable)
+            self._record = progressed = record.advanced(cursor=window.upto, done=done, unreadable=unreadable)
+            self._save()
             self._store.hasten()
             committed = await self._store.until_commit()
             returned = committed.returned + sum(order.changed for order in orders)
-            if returned:
-                self._advance(self._record, returned=self._record.returned + returned)
+            if not self._advance(progressed, returned=progressed.returned + returned):
+                return
         if self._record.reasons:
             self._update_counts(complete=True)
             self._observers.readmission_changed(self.counts)
