@@ -123,6 +123,15 @@ def test_a_url_is_explained_as_by_the_command(crawled: Crawled, stored: StoredCr
     assert stored.explain(url)["state"] == told["state"] == "missing"
 
 
+def test_the_status_is_that_of_the_command(crawled: Crawled, stored: StoredCrawl) -> None:
+    told = command("status", "--dir", crawled.directory, "--json", cwd=crawled.directory.parent).report
+    found = json.loads(json.dumps(stored.status()))
+
+    for moving in ("recrawl", "waits", "next_due"):  # estimates as of now
+        assert type(found.pop(moving)) is type(told.pop(moving))
+    assert found == told and found["pages"] == 3
+
+
 def test_names_that_do_not_exist_are_refused_with_those_that_do(stored: StoredCrawl, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^there is no table 'sites'; there are pages, links, text$"):
         stored.to_arrow("sites")
