@@ -43,7 +43,7 @@ SELF_EXPLANATORY = set(
     library links listing lists locations log lookup main mercator metadata metric_table metrics mime model multi
     observe open_crawl options page page_meta pages parquet parse plot plugins policies policy problems processor
     proxies queries query_rules queue reader record recrawl_compare recrawl_report recrawl_world render repair
-    replay report reports request resolver retries robots routes rows run schemas search sections server service
+    replay report reports request resolver retries robots routes rows run schema schemas search sections server service
     signals simulate_recrawl sitemaps sniff sqlite states status store supervisor tables terminal_view threads
     time_travel tree types units verify version warc web words writer xml
     """,

@@ -39,6 +39,7 @@ ADDRESSES = {f"{name}.test": f"93.184.216.{number}" for number, name in enumerat
 SERVFAIL = "servfail"
 """The address of a host whose name servers fail."""
 NO_ROBOTS = response(404)
+_UNGUESSED = {"sitemaps": {"well_known": False}}
 DNS_PATIENCE = 30.0
 """Real seconds for a packet over loopback. It arrives at once, unless the machine is very busy."""
 
@@ -177,8 +178,8 @@ async def opened(
     addresses: Mapping[str, str] = ADDRESSES,
     **settings: object,
 ) -> AsyncIterator[ScriptedCrawl]:
-    """A crawl that has not begun. Hosts whose robots.txt is not in the script have none. `settings` are keys of the
-    configuration, sections as dictionaries."""
+    """A crawl that has not begun. Hosts whose robots.txt is not in the script have none, and sitemaps are not
+    guessed. `settings` are keys of the configuration, sections as dictionaries."""
     clock = LoopTime()
     fetcher = ScriptedFetcher(clock)
     for url, steps in script.items():
@@ -195,7 +196,9 @@ async def opened(
         return a(*addresses[host].split(), ttl=3600) if kind == A else Reply()
 
     async with name_server(zone) as server:
-        config = make_config({}, {"dir": str(directory), "scope": "any", "dns": server.address, **settings})
+        config = make_config(
+            {}, {"dir": str(directory), "scope": "any", "dns": server.address, **_UNGUESSED, **settings}
+        )
         crawl = assemble(
             config,
             read_arguments(seeds, canonicalise),

@@ -37,6 +37,7 @@ HOSTILE = {
 }
 """Kind of hostile host -> how many of them: a hundred."""
 
+NO_PAGES = ("/robots.txt", "/sitemap.xml")
 _PAGES_OF_HOSTILE = 4
 _GOOD = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: "
 _NO_RULES = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
@@ -123,7 +124,7 @@ class MixedWeb:
 
     def healthy_pages(self) -> list[tuple[str, str, float, float]]:
         """Of these, the pages of healthy hosts."""
-        return [row for row in self.requests() if row[0].startswith("healthy") and row[1] != "/robots.txt"]
+        return [row for row in self.requests() if row[0].startswith("healthy") and row[1] not in NO_PAGES]
 
     @property
     def is_done(self) -> bool:

@@ -12,6 +12,9 @@ from tests.integration.small_server import SmallServer, links, page
 RETRY = "[retry]\ndelay = 0.05\n"
 """Scaled down: what comes again comes soon."""
 
+UNGUESSED = "[sitemaps]\nwell_known = false\n"
+"""Scripts say what is asked for."""
+
 NEIGHBOUR = "127.0.0.9"
 _PAGES = 5
 
@@ -23,7 +26,7 @@ class SmallCrawl:
         folder.mkdir(exist_ok=True)
         self.dir = folder / "crawl"
         self._toml = folder / "gossamer.toml"
-        self._toml.write_text(toml)
+        self._toml.write_text(toml + UNGUESSED)
         self._constants = constants
 
     def command(self, seeds: Iterable[str], *options: object) -> list[object]:

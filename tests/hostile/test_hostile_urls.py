@@ -25,7 +25,7 @@ from tests.effort import lines_run
 from tests.fetch.http.scripted_server import Scripted, Talk
 from tests.hostile.dns_stage import naming, stage, survive
 from tests.hostile.scripted import site
-from tests.hostile.small_crawl import SmallCrawl
+from tests.hostile.small_crawl import UNGUESSED, SmallCrawl
 from tests.hostile.survival import SECRET
 from tests.integration.crawl_process import Json, gossamer
 from tests.integration.small_server import Answer, SmallServer, links
@@ -277,10 +277,11 @@ class Wired:
         self.server: Scripted
         with site(script, address=HERE) as server, naming(zone) as names:
             self.server = server
+            toml = folder / "gossamer.toml"
+            toml.write_text(UNGUESSED)
             fixed = ["--dir", folder / "crawl", "--dns", names.address, "--allow-private", "--scope", "tld:test"]
-            ended = gossamer(
-                "crawl", f"http://page.test:{server.port}/start", *fixed, "--delay", 0.02, "--json", "--quiet"
-            )
+            fixed += ["--config", toml, "--delay", 0.02, "--json", "--quiet"]
+            ended = gossamer("crawl", f"http://page.test:{server.port}/start", *fixed)
             assert ended.status == 0, ended.err
             assert SECRET not in ended.out + ended.err
             self.asked_names = {name for name, _ in names.asked}

@@ -68,6 +68,11 @@ def check_everything(scene: Scene, requests: Iterable[Request]) -> Truth:
     return truth
 
 
+def page_requests(requests: Iterable[Request]) -> list[Request]:
+    """Requests for pages: neither for robots.txt nor to find out whether a host has a sitemap."""
+    return [r for r in requests if r.target != "/robots.txt" and (r.target, r.status) != ("/sitemap.xml", 404)]
+
+
 def check_outcomes(truth: Truth, pages: list[Json]) -> None:
     """Every URL of the web is known, no other, and it is in the state in which it must be."""
     by_state: dict[str, set[str]] = {}

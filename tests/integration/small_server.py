@@ -32,6 +32,7 @@ class Asked:
 
 
 NOTHING = Answer("nothing here", 404)
+GUESSED = "/sitemap.xml"
 Site = Callable[[str, int], Answer]
 """Path, and how often it was asked for before."""
 
@@ -39,7 +40,8 @@ Site = Callable[[str, int], Answer]
 class SmallServer:
     """Serves a site on one address of this machine while its block runs. Times are wall-clock time.
 
-    `dict` sites answer 404 to what they do not hold, robots.txt included.
+    `dict` sites answer 404 to what they do not hold, robots.txt included. So does every other site to a sitemap guess.
+    Guesses that are answered so are not among what was `asked`, but counted.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class SmallServer:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._site: Site = (lambda path, _: site.get(path, NOTHING)) if isinstance(site, dict) else site
+        self._known = site if isinstance(site, dict) else None
         self._lock = threading.Lock()
         self._place = (address, port)
         self._tls = tls
@@ -57,6 +60,7 @@ class SmallServer:
         self._thread: threading.Thread | None = None
         self._closing = False
         self.asked: list[Asked] = []
+        self.guesses = 0
 
     def __enter__(self) -> "SmallServer":
         outer = self
@@ -66,6 +70,11 @@ class SmallServer:
             wbufsize = -1  # head and body leave together
 
             def do_GET(self) -> None:
+                if outer._is_guess(self.path):
+                    with outer._lock:
+                        outer.guesses += 1
+                    self._send(NOTHING)
+                    return
                 at = time.time()
                 with outer._lock:
                     before = sum(asked.path == self.path for asked in outer.asked)
@@ -76,6 +85,9 @@ class SmallServer:
                     threading.Event().wait(answer.delay)
                 with outer._lock:
                     outer.asked[place] = Asked(self.path, at, time.time(), self.headers)
+                self._send(answer)
+
+            def _send(self, answer: Answer) -> None:
                 body = answer.body.encode() if answer.octets is None else answer.octets
                 self.send_response(answer.status)
                 for name, value in {"Content-Type": "text/html", **answer.headers}.items():
@@ -119,6 +131,11 @@ class SmallServer:
         self._server.socket.shutdown(socket.SHUT_RDWR)  # wakes who is waiting for a connection
         self._thread.join()
         self._server.server_close()
+
+    def _is_guess(self, path: str) -> bool:
+        if self._known is None:
+            return path == GUESSED
+        return path.endswith(GUESSED) and path not in self._known  # what reaches a proxy is a whole URL
 
     @property
     def base(self) -> str:

@@ -11,7 +11,7 @@ from gossamer.lab.simweb.audit import Truth, forbidden_requests, ground_truth
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.server import Request
 from gossamer.lab.simweb.web import SimWeb
-from tests.integration.crawl_checks import PAGE_KEYS, check_archive, check_outcomes, check_report
+from tests.integration.crawl_checks import PAGE_KEYS, check_archive, check_outcomes, check_report, page_requests
 from tests.integration.crawl_process import Ended, Json, gossamer, scene, side_by_side, small_web
 
 pytestmark = pytest.mark.service
@@ -109,7 +109,7 @@ def test_the_report_agrees_with_the_server(crawled: Crawled) -> None:
     robots = [r for r in crawled.requests if r.target == "/robots.txt"]
 
     assert report["robots_fetched"] == len(robots) == report["hosts"]
-    assert report["fetched"] == len(crawled.requests) - len(robots)
+    assert report["fetched"] == len(page_requests(crawled.requests))
     assert report["politeness_violations"] == 0
 
 

@@ -20,6 +20,7 @@ from gossamer.lab.simweb.server import Request
 from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import DAY, HostKey, Seconds
 from gossamer.recrawl.planner import PROBE
+from tests.integration.crawl_checks import page_requests
 from tests.integration.crawl_process import gossamer
 
 pytestmark = pytest.mark.service
@@ -40,11 +41,10 @@ def kept() -> Iterator[Kept]:
 
 
 def requests_by_url(kept: Kept) -> dict[str, list[Request]]:
-    """The server's record of everything but robots.txt."""
+    """The server's record of pages."""
     found: dict[str, list[Request]] = defaultdict(list)
-    for request in kept.requests:
-        if request.target != "/robots.txt":
-            found[f"http://{request.host}:{kept.web.port}{request.target}"].append(request)
+    for request in page_requests(kept.requests):
+        found[f"http://{request.host}:{kept.web.port}{request.target}"].append(request)
     return found
 
 

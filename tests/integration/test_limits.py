@@ -9,9 +9,8 @@ import pytest
 
 from gossamer.filter.domains import registrable_domain
 from gossamer.lab.simweb.run import SimwebProcess
-from gossamer.lab.simweb.server import Request
 from gossamer.model.units import HostKey
-from tests.integration.crawl_checks import archived_urls, check_everything, walked
+from tests.integration.crawl_checks import archived_urls, check_everything, page_requests, walked
 from tests.integration.crawl_process import Scene, gossamer, scene, small_web
 from tests.integration.small_server import Answer, SmallServer, links, page
 
@@ -162,10 +161,6 @@ def test_no_domain_sees_more_page_requests_than_allowed(tmp_path: Path) -> None:
     assert ended.report["finished"] is True
     assert max(by_domain.values()) == cap
     assert excluded and all(by_domain[domain] == cap for domain in excluded)
-
-
-def page_requests(requests: list[Request]) -> list[Request]:
-    return [request for request in requests if request.target != "/robots.txt"]
 
 
 def test_files_with_unwanted_endings_are_not_asked_for(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from gossamer.cli.simulate import graph_of_crawl
 from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.lab.simweb.audit import ground_truth
 from tests.contracts.test_whole_orders import MODELS, Web
+from tests.integration.crawl_checks import page_requests
 from tests.integration.crawl_process import gossamer, scene, small_web
 
 pytestmark = pytest.mark.service
@@ -64,7 +65,7 @@ def test_with_one_slot_the_order_of_a_crawl_is_the_formulas(order: str, tmp_path
     config = small_web(seed=33, hosts=8, pages=80, crawl_delay_seconds=0.0, **plain)
     with scene(tmp_path, config, options=("--order", order, *ONE_SLOT)) as stage:
         ended = gossamer(*stage.command)
-    asked = [(r.host, r.target) for r in stage.web.requests() if r.target != "/robots.txt"]
+    asked = [(r.host, r.target) for r in page_requests(stage.web.requests())]
     assert ended.status == 0, ended.err
 
     graph = graph_of_crawl(CrawlLocation(stage.dir))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.crawl_process import Constants, Ended, gossamer
-from tests.integration.small_server import Answer, SmallServer, page
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
@@ -86,13 +86,30 @@ def test_sitemaps_that_are_switched_off_are_not_asked_for(tmp_path: Path) -> Non
         assert {request.path for request in server.asked} == {"/robots.txt", "/"}
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-def test_the_usual_place_is_looked_at_where_that_is_wanted(tmp_path: Path, wanted: bool) -> None:
+def test_the_usual_place_is_looked_at_unless_that_is_switched_off(tmp_path: Path) -> None:
     site = {"/": page("home"), "/sitemap.xml": urlset("<loc>/listed</loc>"), "/listed": page("listed")}
     with SmallServer(site) as server:
-        crawl(server, tmp_path, toml=f"[sitemaps]\nwell_known = {str(wanted).lower()}\n")
+        for toml, found in (("", True), ("[sitemaps]\nwell_known = false\n", False)):
+            folder = tmp_path / str(found)
+            folder.mkdir()
+            crawl(server, folder, toml=toml)
 
-    assert ("/listed" in states(tmp_path)) is wanted
+            assert ("/listed" in states(folder)) is found
+
+
+def test_a_host_without_a_sitemap_is_asked_once_and_only_explain_tells(tmp_path: Path) -> None:
+    with SmallServer({"/": links("/page"), "/page": page("page")}) as server:
+        ended = crawl(server, tmp_path)
+        asked, guesses = server.paths(), server.guesses
+        told = gossamer("explain", f"{server.base}/sitemap.xml", "--dir", tmp_path / "crawl").out
+        robots = gossamer("explain", server.base, "--dir", tmp_path / "crawl", "--json").report["robots"]
+
+    assert (asked, guesses) == (["/robots.txt", "/", "/page"], 1)
+    assert states(tmp_path) == {"/": "stored", "/page": "stored"}
+    report = ended.report
+    assert [report[key] for key in ("discovered", "fetched", "missing", "errors", "excluded")] == [2, 2, 0, {}, {}]
+    assert "never seen" in told and "it names no sitemap, so /sitemap.xml was guessed" in told
+    assert isinstance(robots, dict) and robots["guess"] == "404"
 
 
 def test_indexes_are_followed_once_each_and_no_deeper_than_the_limit(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, TypedDict
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, location_of
@@ -30,6 +31,107 @@ running."""
 EXAMPLE = "  gossamer status\n  gossamer status --dir news --json | jq .waits"
 
 _MOST_NAMED = 5  # hosts of a kind of order
+
+WaitsObject = TypedDict(
+    "WaitsObject",
+    {
+        "for": Annotated[str, "what keeps it from going on, as text"],
+        "in_flight": Annotated[int | None, "visits"],
+        "unread": Annotated[int, "documents that were fetched and are not stored yet"],
+        "due": Annotated[int | None, "queued URLs that are due, including those in flight"],
+        "ready_hosts": Annotated[int, "hosts with due URLs that may be contacted now"],
+        "resting_hosts": Annotated[int, "hosts with queued URLs that may not be contacted yet"],
+        "next_contact": str | None,
+        "retries": Annotated[int | None, "queued URLs whose next attempt is due later"],
+        "next_retry": str | None,
+        "recrawls": Annotated[int, "visited URLs with a date for their next visit"],
+        "next_recrawl": str | None,
+        "missing": Annotated[int, "URLs that answered 4xx"],
+        "next_missing": str | None,
+        "urls_counted_to": Annotated[int | None, "counts of retries and recrawls stop here"],
+        "hosts_counted_to": Annotated[int | None, "counts of hosts stop here"],
+        "dns_failing": bool,
+        "proxy_failing": bool,
+        "store_failing": bool,
+        "store_slow": bool,
+        "paused": bool,
+    },
+)
+
+
+class OrdersObject(TypedDict):
+    paused: bool
+    paused_hosts: list[str]
+    dropped_hosts: list[str]
+    delays: Annotated[dict[str, float], "seconds by host"]
+
+
+class RecrawlObject(TypedDict):
+    refreshed: int
+    not_modified: int
+    unchanged: int
+    changed: int
+    reported: int
+    freshness: Annotated[float | None, "estimated share of pages that are unchanged since their last visit"]
+    price: Annotated[float | None, "the minimum value of a visit"]
+    scheduled: Annotated[int, "URLs with a date"]
+    visits_a_day: Annotated[float, "visits that these URLs demand"]
+    budget: Annotated[float | None, "visits allowed per day"]
+    budget_used: Annotated[float | None, "share of the budget in use"]
+    refreshes_a_day: float
+    discoveries_a_day: float
+    refresh_share: Annotated[float | None, "share of visits to known URLs"]
+    overdue: Annotated[int, "URLs whose date has passed"]
+    waiting: Annotated[int, "pages queued for another visit"]
+    dear_hosts: Annotated[int, "hosts with a higher price, because they allow fewer visits than their pages are worth"]
+
+
+class LoadObject(TypedDict):
+    mode: Literal["normal", "high"]
+    reason: str
+    selector_shares: Annotated[list[float], "percentage of visits by class"]
+
+
+class StatusObject(TypedDict):
+    """`status/1`. Times are ISO 8601 in UTC."""
+
+    v: Literal[1]
+    pages: Annotated[int, "documents stored"]
+    fetched: Annotated[int, "responses received"]
+    bytes: int
+    discovered: int
+    queued: int
+    duplicates: int
+    near_duplicates: int
+    refreshed: Annotated[int, "visits to URLs visited before"]
+    not_modified: int
+    unchanged: int
+    changed: int
+    reported: Annotated[int, "visits brought forward because a sitemap or feed reported a change"]
+    sitemaps: int
+    sitemap_urls: int
+    errors: Annotated[dict[str, int], "by reason"]
+    excluded: Annotated[dict[str, int], "by reason"]
+    dead: Annotated[int, "dead letters"]
+    hosts: int
+    finished: Annotated[bool, "nothing is left to do"]
+    states: Annotated[dict[str, int], "URLs by state"]
+    statuses: Annotated[dict[str, int], "responses by class of status"]
+    dead_by_reason: dict[str, int]
+    domains: int
+    seeds: int
+    robots_fetched: int
+    warc_files: int
+    warc_bytes: int
+    dir: str
+    running: bool
+    state: Annotated[str, "at rest, or the state that the service shows"]
+    next_due: Annotated[str | None, "when the next URL may be visited"]
+    waits: WaitsObject
+    ordered: Annotated[OrdersObject, "settings made through the service"]
+    recrawl: RecrawlObject
+    load: Annotated[LoadObject | None, "null if it is not running"]
+    options: Annotated[dict[str, object], "settings that the directory remembers"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +184,7 @@ def run(arguments: argparse.Namespace) -> int:
             "load": None if live is None else load_object(live),
             "options": options,
         }
-        print(formatter.json_line({**found, **about, **told}))
+        print(formatter.json_line({"v": 1, **found, **about, **told}))
         return 0
     by_whom = f" (process {holder})" if holder else ""
     left = ", nothing left to do" if found["finished"] else ""

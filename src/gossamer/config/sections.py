@@ -170,7 +170,7 @@ class SitemapsSection(Section, frozen=True, kw_only=True):
     """Sitemaps as sources of URLs."""
 
     enabled: Annotated[bool, about("visit the sitemaps that robots.txt names")] = True
-    well_known: Annotated[bool, about("try `/sitemap.xml` on hosts whose robots.txt names no sitemap")] = False
+    well_known: Annotated[bool, about("try `/sitemap.xml` on hosts whose robots.txt names no sitemap")] = True
 
 
 class RecrawlRuleSection(Section, frozen=True, kw_only=True):

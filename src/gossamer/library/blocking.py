@@ -5,6 +5,7 @@ import queue
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import uvloop
@@ -91,11 +92,12 @@ def run(crawl: Crawl) -> Summary:
     runner = _Runner(crawl)
     thread = threading.Thread(target=runner.run, name="gossamer-crawl", daemon=True)
     thread.start()
-    while thread.is_alive():
+    while not runner.ended.is_set():
         try:
-            thread.join()
+            runner.ended.wait()  # not `join`: after an exception in it, Python 3.11 takes the thread for ended
         except KeyboardInterrupt:
             runner.interrupt()
+    thread.join()
     return runner.result()
 
 
@@ -104,6 +106,7 @@ class _Runner:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
+        self.ended = threading.Event()
         self._started = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -117,6 +120,7 @@ class _Runner:
             self._failure = error
         finally:
             self._started.set()
+            self.ended.set()
 
     async def _run(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
@@ -134,8 +138,9 @@ class _Runner:
     def interrupt(self) -> None:
         self._started.wait()
         self._interrupts += 1
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._stop)
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has ended
+                self._loop.call_soon_threadsafe(self._stop)
 
     def _stop(self) -> None:
         assert self._loop is not None and self._task is not None

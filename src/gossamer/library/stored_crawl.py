@@ -177,7 +177,7 @@ class StoredCrawl:
 
     def _objects(self, table: Table) -> Iterator[dict[str, Value]]:
         columns, rows = table
-        return row_objects(rows, columns)
+        yield from row_objects(rows, columns)  # holds the crawl open until the last row
 
     def to_arrow(self, table: str) -> "pyarrow.Table":
         """A table of `gossamer export` as a pyarrow.Table: `pages`, `links` or `text`. Raises MissingExtra without

@@ -39,6 +39,15 @@ class RobotsRecord(NamedTuple):
     expires_at: Instant
     body: bytes
     unreachable_since: Instant | None = None
+    guessed_at: Instant | None = None  # when a sitemap was guessed last (`SitemapGuess`); only read
+
+
+class SitemapGuess(NamedTuple):
+    """What became of a request for `/sitemap.xml` from an origin whose robots.txt names no sitemap."""
+
+    at: Instant
+    meaning: str  # as shown to users
+    origin: Origin
 
 
 class RetiredHost(NamedTuple):
@@ -141,6 +150,7 @@ class Batch:
     hints: list[HintRecord] = field(default_factory=list)
     sitemap_names: list[SitemapName] = field(default_factory=list)
     sitemaps: list[SitemapRecord] = field(default_factory=list)
+    sitemap_guesses: list[SitemapGuess] = field(default_factory=list)
     change_histories: dict[HostId, str] = field(default_factory=dict)  # by host (`recrawl.change_hints`)
     requeue: RequeueOrder | None = None
     bulk_changes: list[BulkChange] = field(default_factory=list)
@@ -161,6 +171,7 @@ class Batch:
             or self.seeds
             or self.hints
             or self.sitemap_names
+            or self.sitemap_guesses
             or self.requeue
             or self.reorder_after is not None
             or self.bulk_changes

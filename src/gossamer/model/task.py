@@ -56,7 +56,7 @@ class Task(NamedTuple):
     depth: int  # links followed from a seed
     tries: int  # visits that failed so far
     hops: int  # redirects followed to get here
-    sitemap: int = 0  # 0: not a sitemap; 1: named by robots.txt; one more for each index on the way
+    sitemap: int = 0  # 0: not a sitemap; 1: named by robots.txt or guessed; one more for each index on the way
     previous: PreviousVisit | None = None  # None: never answered
     modified: Instant | None = None  # last modification according to a sitemap or feed
     changefreq: str | None = None  # of a sitemap entry

@@ -154,6 +154,8 @@ class RobotsFact:
     fetched_at: Instant
     expires_at: Instant
     body: bytes
+    guessed_at: Instant | None = None  # as in `model.batch.SitemapGuess`
+    guess: str | None = None
 
 
 class RecrawlFact(NamedTuple):

@@ -42,7 +42,7 @@ def script(file: str) -> str:
 
 
 APPLICATION_ID = 0x676F7373  # "goss": tells our files from any other SQLite file
-VERSION = 19
+VERSION = 20
 """Of the schema (`user_version`)."""
 OLDEST = 17
 """The oldest version that is brought up to date."""

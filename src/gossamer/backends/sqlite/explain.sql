@@ -85,4 +85,4 @@ FROM domains d LEFT JOIN suffixes s ON s.id = d.suffix_id WHERE d.domain = ?
 SELECT visits FROM suffixes WHERE suffix = ?
 
 -- name: robots_fact
-SELECT status, fetched_at, expires_at, body FROM robots WHERE origin = ?
+SELECT status, fetched_at, expires_at, body, guessed_at, guess FROM robots WHERE origin = ?

@@ -337,6 +337,10 @@ ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, unreachable_since = 
     fetched_at = CASE WHEN excluded.unreachable_since IS NULL THEN excluded.fetched_at ELSE robots.fetched_at END,
     body = CASE WHEN excluded.unreachable_since IS NULL THEN excluded.body ELSE robots.body END
 
+-- name: save_guess
+WITH new (guessed_at, guess, origin) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+UPDATE robots SET guessed_at = new.guessed_at, guess = new.guess FROM new WHERE robots.origin = new.origin
+
 -- name: save_budget
 INSERT OR ROLLBACK INTO budgets (host_id, state) VALUES (/*rows*/)(?, ?)(/*rows*/)
 ON CONFLICT DO UPDATE SET state = excluded.state
@@ -392,7 +396,7 @@ SELECT host FROM hosts WHERE id = ?
 SELECT next_contact FROM hosts WHERE id = ?
 
 -- name: host_robots
-SELECT origin, host_id, status, fetched_at, expires_at, body, unreachable_since FROM robots WHERE host_id = ?
+SELECT origin, host_id, status, fetched_at, expires_at, body, unreachable_since, guessed_at FROM robots WHERE host_id = ?
 
 -- name: host_queue
 SELECT id, fingerprint, url, front, place, priority, depth, tries, hops, sitemap, nullif(visits, 0), modified,

@@ -23,7 +23,7 @@ CREATE TABLE urls (
     credit        INTEGER NOT NULL DEFAULT 150000000, -- model.facts.BIRTH_CREDIT
     visits        INTEGER NOT NULL DEFAULT 0,         -- answered
     changes       INTEGER NOT NULL DEFAULT 0,         -- of these, with other content than before
-    sitemap       INTEGER NOT NULL DEFAULT 0,         -- 1: named in robots.txt; one more for every index on the way; 0: none
+    sitemap       INTEGER NOT NULL DEFAULT 0,         -- 1: named in robots.txt or guessed; one more for every index on the way; 0: none
     modified      REAL,                  -- the last modification according to a sitemap or feed that may speak for it
     planned       REAL,                  -- seconds from the last visit to the next one, as planned
     memory_one    REAL,                  -- two numbers of the recrawl policy
@@ -173,7 +173,9 @@ CREATE TABLE robots (
     fetched_at    REAL    NOT NULL,
     expires_at    REAL    NOT NULL,
     body          BLOB    NOT NULL,
-    unreachable_since REAL               -- the other columns are then what was known before; status is null if nothing
+    unreachable_since REAL,              -- status, times and body are then what was known before; status is null if nothing
+    guessed_at    REAL,                  -- when /sitemap.xml was requested last because the file names no sitemap
+    guess         TEXT                   -- what became of that
 ) WITHOUT ROWID;
 CREATE INDEX robots_host ON robots (host_id);
 

@@ -42,7 +42,7 @@ LOT: Final = 1_000
 """URLs in one lot: some tens of milliseconds of a commit."""
 
 MAX_LEVELS: Final = 5
-"""Nested indexes; a sitemap named in robots.txt is level 1."""
+"""Nested indexes; a sitemap named in robots.txt, or guessed, is level 1."""
 MAX_FILES: Final = 1_000
 """Sitemaps of one host."""
 MAX_URLS: Final = 1_000_000
@@ -133,8 +133,6 @@ class Sitemaps:
         fetched."""
         if not self._settings.enabled:
             return
-        if not lines and self._settings.well_known:
-            lines = ("/sitemap.xml",)
         batch = self._store.batch
         for line in lines[:MAX_FILES]:
             target = self._admission.canonical(line, f"{origin}/robots.txt")
@@ -147,6 +145,12 @@ class Sitemaps:
             batch.sitemap_names.append(SitemapName(target.host, fp, visit.host))
             for reason, n in excluded.items():
                 self._counters.count(batch, "excluded:" + reason, n)
+
+    def on_guessed(self, visit: Visit, target: Canonical) -> None:
+        """Admit a sitemap that was found by a guess (`crawl.visit.sitemap_guess`), at the depth of the URL of that
+        visit."""
+        _, candidates = self._admit_files(visit, [target], 1, Counter())
+        self._store.batch.candidates += candidates
 
     def _admit_files(
         self, visit: Visit, targets: Sequence[Canonical], level: int, excluded: Counter[str]

@@ -63,6 +63,7 @@ from gossamer.crawl.visit.host_context import HostContexts, HostHealth, only_sil
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
 from gossamer.crawl.visit.settle import Settler
+from gossamer.crawl.visit.sitemap_guess import SitemapGuesser
 from gossamer.crawl.visit.visit import VisitLimits, Visitor, VisitOutcomes, VisitRules
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates, NearMode
@@ -251,6 +252,13 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         find_host=queries.find_host,
         on_sitemaps=documents.sitemaps.on_robots_lines,
     )
+    guesser = SitemapGuesser(
+        state,
+        network.requester,
+        entry.admission,
+        enabled=config.sitemaps.enabled and config.sitemaps.well_known,
+        on_found=documents.sitemaps.on_guessed,
+    )
     disposition = Disposition(policies.retries, chance, entry.soft_404)
     visitor = Visitor(
         state,
@@ -258,6 +266,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         health,
         network.requester,
         robots_fetcher,
+        guesser,
         rules=VisitRules(_visit_limits_for(config), entry.admission, hosts, entry.feedback.trap_accounts),
         outcomes=VisitOutcomes(disposition, planner, settler, documents.queue.put),
         redirects_to=queries.redirects_to,

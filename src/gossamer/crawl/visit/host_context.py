@@ -25,6 +25,8 @@ from gossamer.store.threads import StoreQueries
 _MAX_RATE_LIMITED_HOSTS = 10_000
 PAUSED_LOOK: Final = Seconds(2.0)
 """Seconds after which a paused host is checked again, without a contact."""
+GUESS_AGAIN: Final = Seconds(30 * 86_400.0)
+"""Seconds after which a guess that a host has a sitemap is repeated."""
 
 
 class Hop(NamedTuple):
@@ -36,12 +38,21 @@ class Hop(NamedTuple):
     number: int  # of redirects followed so far
 
 
+class Guess(NamedTuple):
+    """A guess that an origin has a sitemap at `url`; None: none is to be made before the given time."""
+
+    url: Url | None
+    not_before: Instant = Instant(0.0)
+    redirects: int = 0  # followed so far
+
+
 @dataclass(slots=True)
 class HostContext:
     """One host: its robots.txt rules by origin, and its recent failures."""
 
     robots: dict[Origin, RobotsAnswer] = field(default_factory=dict)
     hops: dict[Origin, Hop] = field(default_factory=dict)  # redirects of robots.txt still to be followed
+    guesses: dict[Origin, Guess] = field(default_factory=dict)  # of sitemaps, the last of each origin
     trouble: HostFailures | None = None
     rate_limited: int = 0  # in a row
     resolved_until: Instant = Instant(0.0)  # expiry of the addresses in the store
@@ -93,7 +104,9 @@ class HostContexts(CrawlObserver):
         """Restore the context of a host from the store."""
         trouble = HostFailures.from_text(record.failures) if record.failures else None
         self._hosts[record.host_id] = context = HostContext(
-            {r.origin: self.restored_answer(r) for r in robots}, trouble=trouble
+            {r.origin: self.restored_answer(r) for r in robots},
+            guesses={r.origin: _last_guess(r.guessed_at) for r in robots if r.guessed_at is not None},
+            trouble=trouble,
         )
         if self._rate_limited:
             context.rate_limited = self._rate_limited.pop(record.host_id, 0)
@@ -133,6 +146,10 @@ class HostContexts(CrawlObserver):
         answers = [self.restored_answer(record) for record in robots]
         delays = [answer.rules.crawl_delay for answer in answers if answer.rules is not None]
         return max((delay for delay in delays if delay is not None), default=None)
+
+
+def _last_guess(at: Instant) -> Guess:
+    return Guess(None, Instant(at + GUESS_AGAIN))
 
 
 def is_current(answer: RobotsAnswer | None, now: Instant) -> bool:

@@ -148,11 +148,18 @@ class Requester(CrawlObserver):
         return self._fetcher.fetch(Request(url, host, port, address, headers, options, wants, patience, body_bytes))
 
     async def send_robots_request(
-        self, host_id: HostId, host: HostKey, last_took: float, route: Route, url: Url, origin: Origin
+        self,
+        host_id: HostId,
+        host: HostKey,
+        last_took: float,
+        route: Route,
+        url: Url,
+        origin: Origin,
+        body_bytes: int = ROBOTS_BYTES,
     ) -> FetchOutcome:
-        """The same for a robots.txt: with its own timeout, and no more bytes than are parsed."""
+        """The same for a robots.txt, or a guessed sitemap: with its own timeout, and no more bytes than are parsed."""
         return await within_robots_timeout(
-            self.send(host_id, host, last_took, route, url, origin, body_bytes=ROBOTS_BYTES)
+            self.send(host_id, host, last_took, route, url, origin, body_bytes=body_bytes)
         )
 
     def try_other_address(self, host: HostKey, route: Route, outcome: FetchOutcome, now: Instant) -> bool:

@@ -13,6 +13,7 @@ from gossamer.crawl.visit.host_context import PAUSED_LOOK, HostContext, HostCont
 from gossamer.crawl.visit.request import Requester, Route
 from gossamer.crawl.visit.robots import RobotsFetcher
 from gossamer.crawl.visit.settle import Settler
+from gossamer.crawl.visit.sitemap_guess import SitemapGuesser
 from gossamer.extract.content_types import UNWANTED_TYPE
 from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.headers import location_of, requested_wait
@@ -73,6 +74,7 @@ class Visitor:
         health: HostHealth,
         requester: Requester,
         robots_fetcher: RobotsFetcher,
+        guesser: SitemapGuesser,
         *,
         rules: VisitRules,
         outcomes: VisitOutcomes,
@@ -87,6 +89,7 @@ class Visitor:
         self._health = health
         self._requester = requester
         self._robots_fetcher = robots_fetcher
+        self._guesser = guesser
         self._limits = rules.limits
         self._admission = rules.admission
         self._hosts = rules.hosts
@@ -144,7 +147,7 @@ class Visitor:
                 self._frontier.delay(host_id, answer.expires_at)
                 self._frontier.finish(visit, None, now, again=True)
             else:
-                await self._fetch_page(visit, context, canonical, route, answer)
+                await self._fetch_page(visit, context, canonical, route, answer, now)
 
     def _hold_back(self, visit: Visit, context: HostContext) -> bool:
         """Whether the host is paused or dropped; then the visit is over."""
@@ -169,7 +172,7 @@ class Visitor:
     # --- pages -----------------------------------------------------------------------------------
 
     async def _fetch_page(
-        self, visit: Visit, context: HostContext, page: Canonical, route: Route, answer: RobotsAnswer
+        self, visit: Visit, context: HostContext, page: Canonical, route: Route, answer: RobotsAnswer, now: Instant
     ) -> None:
         assert answer.rules is not None
         verdict = answer.verdict(path_of(page.url))
@@ -182,6 +185,9 @@ class Visitor:
             self._exclude(visit, "crawl_delay_too_long", f"Crawl-delay: {crawl_delay:g}")
             return
         if self._exclude_over_limit(visit):  # other hosts of the domain may have used it up during the lookup
+            return
+        if (guess := self._guesser.due(visit, context, page.origin, answer, now)) is not None:
+            await self._guesser.request(visit, context, page.origin, guess, route, crawl_delay)
             return
         self._frontier.count_visit(visit)
         self._store.batch.page_requests[visit.domain_id] += 1

@@ -12,7 +12,7 @@ written: the filter resolves and checks them.
 """
 
 from gossamer.extract.sitemaps.entries import Entry, Fault, ListKind, Outcome, ReadLimits, Related, Slice
-from gossamer.extract.sitemaps.reader import GZIP_MARK, is_feed, is_sitemap, read_list
+from gossamer.extract.sitemaps.reader import GZIP_MARK, begins_as_sitemap, is_feed, is_sitemap, read_list
 
 __all__ = [
     "GZIP_MARK",
@@ -23,6 +23,7 @@ __all__ = [
     "ReadLimits",
     "Related",
     "Slice",
+    "begins_as_sitemap",
     "is_feed",
     "is_sitemap",
     "read_list",

@@ -152,6 +152,12 @@ def is_sitemap(content_type: str | None, start: bytes) -> bool:
     return declared is not None and declared.is_xml and _root(start) in locations.ROOTS
 
 
+def begins_as_sitemap(start: bytes, content_type: str | None = None) -> bool:
+    """Whether a document that begins like this is a sitemap or an index, of any form and whatever its type."""
+    kind, _ = next(read_list(start, Instant(0.0), content_type=content_type))
+    return kind.is_sitemap
+
+
 def _root(start: bytes) -> str:
     return (root_element(start[:RESOURCE_HEADER]) or "").rpartition(":")[2].lower()
 

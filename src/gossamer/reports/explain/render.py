@@ -44,10 +44,10 @@ def story_lines(story: Story) -> list[str]:
 
 
 def story_object(story: Story) -> Json:
-    """As a JSON object: times in ISO 8601 and UTC, durations in seconds, null for what is unknown."""
+    """`explain/1`: times in ISO 8601 and UTC, durations in seconds, null for what is unknown."""
     found = _plain(story)
     assert isinstance(found, dict)
-    return found
+    return {"v": 1, **found}
 
 
 # --- JSON ----------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _fields_of(kind: type) -> tuple[tuple[str, bool], ...]:
 def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
     yield "state", [_state(story)]
     yield "form", _form(story)
-    yield "found", _found(story.finding) if story.finding is not None else []
+    yield "found", _found(story.finding, story.listing) if story.finding is not None else []
     yield "listed", _listed(story.listing) if story.listing is not None else []
     yield "seen", _seen(story)
     yield "filter", _filter(story.verdicts)
@@ -131,7 +131,7 @@ def _form(story: Story) -> list[str]:
     return [f"given as {form.given}", *form.changes]
 
 
-def _found(finding: Finding) -> list[str]:
+def _found(finding: Finding, listing: Listing | None) -> list[str]:
     at = formatter.timestamp(finding.found_at)
     lines = []
     if finding.seed is not None:
@@ -139,7 +139,10 @@ def _found(finding: Finding) -> list[str]:
     elif finding.via == "seed":
         lines.append(f"seed, {at}")
     if finding.via != "seed":
-        unknown = "named by robots.txt" if finding.via == "sitemap" else "a page no longer on record"
+        unknown = "a page no longer on record"
+        if finding.via == "sitemap":
+            named = listing is not None and listing.named_by
+            unknown = "named by robots.txt" if named else "guessed, because robots.txt names none"
         where = finding.way[0].url if finding.way else unknown
         how = {"redirect": f"redirect from {where}", "sitemap": f"sitemap {where}"}.get(finding.via, f"link on {where}")
         lines.append(f"{how}, {at}")
@@ -198,7 +201,11 @@ def _robots(robots: Robots) -> list[str]:
     line = f"line {robots.line_number}, {robots.line}" if robots.line is not None else robots.meaning
     age = formatter.clock_time(robots.age or 0.0)
     kept = f"kept until {formatter.timestamp(robots.expires_at)}" if robots.current else "to be fetched again"
-    return [f"{verdict}: {line}", f"{robots.origin}/robots.txt returned {robots.status} {age} ago, {kept}"]
+    lines = [f"{verdict}: {line}", f"{robots.origin}/robots.txt returned {robots.status} {age} ago, {kept}"]
+    if robots.guess is not None:
+        at = formatter.timestamp(robots.guessed_at)
+        lines.append(f"it names no sitemap, so /sitemap.xml was guessed, {at}: {robots.guess}")
+    return lines
 
 
 def _standing(standing: Priority) -> list[str]:

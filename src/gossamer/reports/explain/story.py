@@ -68,7 +68,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """What robots.txt says. `allowed` is None while the file is not known; `current`: the answer has not expired."""
+    """What robots.txt says. `allowed` is None while the file is not known; `current`: the answer has not expired.
+    `guess`: what became of the last request for `/sitemap.xml`, made because the file names no sitemap."""
 
     origin: Origin
     allowed: bool | None
@@ -81,6 +82,8 @@ class Robots:
     expires_at: Instant | None = None
     current: bool = False
     crawl_delay: Seconds | None = None
+    guessed_at: Instant | None = None
+    guess: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

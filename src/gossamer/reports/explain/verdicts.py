@@ -170,6 +170,8 @@ def robots_verdict(url: Url, origin: Origin, fact: RobotsFact | None, agent: str
         fact.expires_at,
         now < fact.expires_at,
         answer.rules.crawl_delay if answer.rules is not None else None,
+        fact.guessed_at,
+        fact.guess,
     )
 
 

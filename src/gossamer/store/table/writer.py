@@ -427,7 +427,9 @@ class TableWriter:
         db.write_rows("count_accesses", accesses)
         db.write_rows("count_suffix_visits", accesses)
         if batch.robots:
-            db.write_rows("save_robots", batch.robots)
+            db.write_rows("save_robots", [record[:-1] for record in batch.robots])
+        if batch.sitemap_guesses:
+            db.write_rows("save_guess", batch.sitemap_guesses)
         save_learned(db, batch, self._stamp)
         db.write_rows("save_changing", [(text, host_id) for host_id, text in batch.change_histories.items()])
 
