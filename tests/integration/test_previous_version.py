@@ -194,4 +194,4 @@ def check_kept(before: dict[str, Json], after: dict[str, Json], since: set[str])
     for url, page in before.items():
         if page["state"] not in since:
             changing = {"priority": None, "links": None}  # they depend on pages read since
-                assert {**after[url], **changing} == {**page, **changing}
+            assert {**after[url], **changing} == {**page, **changing}
