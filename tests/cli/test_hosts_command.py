@@ -136,6 +136,7 @@ def test_the_delay_in_force_is_that_of_robots_txt_where_it_is_the_longest(crawl:
         ("http://other.test", 2, b"User-agent: another\nCrawl-delay: 30\n"),
     ]
     for origin, host, body in rows:
-        change(crawl, "INSERT INTO robots VALUES (?, ?, 200, ?, 4e9, ?, NULL)", origin, host, NOW, body)
+        columns = "origin, host_id, status, fetched_at, expires_at, body"
+        change(crawl, f"INSERT INTO robots ({columns}) VALUES (?, ?, 200, ?, 4e9, ?)", origin, host, NOW, body)
 
     assert {str(host["host"]): host["delay"] for host in hosts(capsys)} == {"h.test": 12.0, "other.test": 1.0}

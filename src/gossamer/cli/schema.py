@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.status import StatusObject
+from gossamer.library.crawl_status import StatusObject
 from gossamer.reports.explain.story import Story
 from gossamer.reports.export.tables import PAGES_WITH_PARTS, Column, Kind
 from gossamer.reports.queries import HostObject

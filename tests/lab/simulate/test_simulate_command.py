@@ -169,7 +169,7 @@ def test_the_links_of_a_crawl_are_replayed_from_its_own_seeds(
 
     out = capsys.readouterr().out
     assert out.startswith("mine: 6 pages, 6 links, 2 sites\n")
-    assert "the crawl's own 1 seeds\n" in out
+    assert "the crawl's own 1 seed\n" in out
     main(["simulate", *named, "--order", "dfs", "--rest", "0", "--json"])
     found = json.loads(capsys.readouterr().out)
     # Half of the six pages: the seed, then the newest of each step: page 3, page 6.
@@ -202,7 +202,7 @@ def test_a_graph_file_is_replayed(tmp_path: Path, capsys: Captured) -> None:
 
     assert main(["simulate", str(tmp_path / "g"), "--order", "bfs", "--seeds", "1"]) == 0
 
-    assert capsys.readouterr().out.startswith("g: 3 pages, 4 links, 1 sites\n")
+    assert capsys.readouterr().out.startswith("g: 3 pages, 4 links, 1 site\n")
 
 
 @pytest.mark.parametrize(
