@@ -47,7 +47,7 @@ HARD = small_web(
     crawl_delay_hosts=0.05,
     crawl_delay_seconds=0.4,
     fault_rate=0.12,
-    fault_seconds=8.0,
+    fault_seconds=12.0,
 )
 
 
