@@ -14,6 +14,7 @@ from gossamer.lab.simweb.config import SimWebConfig, preset
 from gossamer.lab.simweb.endless import EndlessHosts
 from gossamer.lab.simweb.server import Request
 from gossamer.lab.simweb.traps import KINDS, MANY_HOSTS
+from tests.integration.crawl_checks import page_requests
 from tests.integration.crawl_process import PATIENCE, Command, Constants, Ended, Json, Scene, gossamer, scene
 
 pytestmark = pytest.mark.service
@@ -63,7 +64,7 @@ def crawled(folder: Path, config: SimWebConfig, toml: str, *constants: Constants
         assert ended.status == 0, ended.err
         endless = stage.web.web().endless
         stage.web.__exit__(None, None, None)  # so that its log is complete
-        yield Trapped(stage, ended, endless, stage.web.requests())
+        yield Trapped(stage, ended, endless, page_requests(stage.web.requests()))
 
 
 @pytest.fixture(scope="module")
