@@ -83,6 +83,7 @@ docs: $(READY)   ## write the generated parts of docs/
 	$(BIN)/python -m tests.service.test_openapi
 	$(BIN)/python -m tests.service.test_metrics_docs
 	$(BIN)/python -m tests.cli.test_completion
+	$(BIN)/python -m tests.integration.test_output_shapes
 
 lock: $(READY)   ## regenerate the lock files in requirements/ from pyproject.toml
 	$(BIN)/python -m pip install --quiet pip-tools

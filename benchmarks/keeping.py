@@ -201,7 +201,7 @@ def rehearse(wish: Rehearsal, folder: Path, patience: float = 3_600.0) -> Kept:
                 if process.poll() is None:
                     process.kill() if how is KILL else process.terminate()
                 out, _ = process.communicate(timeout=60)
-            if process.returncode != (-9 if how is KILL else 130):
+            if process.returncode != (-9 if how is KILL else 143):
                 raise RuntimeError(f"it ended with {process.returncode} on day {today:.1f} of {day:g}: {out}")
             kept.at_ends.append(kept.rows())
     kept.seconds = time.monotonic() - began

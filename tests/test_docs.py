@@ -12,10 +12,13 @@ import msgspec
 import pytest
 
 from gossamer.cli import COMMANDS
+from gossamer.cli.dead import DEAD_COLUMNS
+from gossamer.cli.hosts import host_columns
 from gossamer.config.load import Config, make_config, with_underscores
 from gossamer.config.sections import Section
 from gossamer.model.outcome import Failure
 from gossamer.model.states import TRANSITIONS, UrlState
+from gossamer.observe.formatter import PAGE_COLUMNS
 from tests.reference import documented, keys, parser_of, reference
 from tests.reference import sections as key_sections
 
@@ -43,7 +46,7 @@ SELF_EXPLANATORY = set(
     library links listing lists locations log lookup main mercator metadata metric_table metrics mime model multi
     observe open_crawl options page page_meta pages parquet parse plot plugins policies policy problems processor
     proxies queries query_rules queue reader record recrawl_compare recrawl_report recrawl_world render repair
-    replay report reports request resolver retries robots routes rows run schemas search sections server service
+    replay report reports request resolver retries robots routes rows run schema schemas search sections server service
     signals simulate_recrawl sitemaps sniff sqlite states status store supervisor tables terminal_view threads
     time_travel tree types units verify version warc web words writer xml
     """,
@@ -117,6 +120,30 @@ def test_every_configuration_in_an_example_is_valid() -> None:
 
     for block in blocks:
         assert make_config(with_underscores(tomllib.loads(block)), {}) != Config()
+
+
+def test_samples_of_output_are_those_of_today() -> None:
+    headings = {
+        "pages": PAGE_COLUMNS.heading.split(),
+        "dead": DEAD_COLUMNS.heading.split(),
+        "hosts": host_columns(20).heading.split(),
+    }
+    lists, rows_of_status = set(), 0
+    for page in PAGES:
+        for block in re.findall(r"```\w*\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
+            for command, options, output in re.findall(
+                r"^\$ gossamer (\w+)(.*)\n((?:(?!\$ ).*\n)+)", block, re.MULTILINE
+            ):
+                if command in headings and "json" not in options and "requeue" not in options:
+                    assert output.splitlines()[0].split() == headings[command], (page, command)
+                    lists.add(command)
+                if command == "status" and "json" not in options:
+                    totals = output.partition("Other outcomes")[0].splitlines()[1:]
+                    labels = {line.strip().split("  ")[0] for line in totals if line}
+                    assert labels <= strings_of("cli"), page
+                    rows_of_status += len(labels)
+
+    assert lists >= {"pages", "dead"} and rows_of_status
 
 
 # --- reasons and events ------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ OURS: dict[str, tuple[str, ...]] = {
     ),
     "cli": (
         *("model", "errors", "clock", "config", "seed", "crawl", "observe", "lab", "reports", "version"),
-        *("service.server", "workers", "extract.full_page", "extract.main_text", "recrawl.freshness"),
+        *("service.server", "workers", "library.crawl_status", "extract.full_page", "extract.main_text"),
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its store.
     "service": (
@@ -62,7 +62,10 @@ OURS: dict[str, tuple[str, ...]] = {
         *("model", "errors", "clock", "config", "crawl", "seed.lists", "observe", "ipc", "frontier.politeness"),
     ),
     # A crawl for users from Python: opens the same session as the command line does.
-    "library": ("model", "errors", "config", "crawl", "observe", "seed", "reports", "extract.full_page"),
+    "library": (
+        *("model", "errors", "clock", "config", "crawl", "observe", "seed", "reports"),
+        *("extract.full_page", "recrawl.freshness", "workers.hub"),
+    ),
     "__main__": ("cli",),
     # The package itself, on demand.
     "": (

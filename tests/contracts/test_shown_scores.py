@@ -19,7 +19,9 @@ from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Fingerprint, HostId, HostKey, Seconds, Url
-from gossamer.reports.records import PageFilter, page_object
+from gossamer.reports.export.formats import page_object
+from gossamer.reports.export.tables import PageColumns
+from gossamer.reports.records import PageFilter
 from gossamer.reports.scores import Scores
 from gossamer.reports.table.pages import PageQueries
 from tests.backends.sqlite.sqlite_store import Store, domain_of
@@ -198,7 +200,7 @@ def test_the_priority_shown_is_the_formula_after_any_links_and_visits(order: str
         scores = Scores(crawl.ordering, now)
 
         rows = list(PageQueries(crawl.store.reading).stream(PageFilter()))
-        pages = [page_object(row, scores.total, scores.parts) for row in rows]
+        pages = [page_object(row, PageColumns(scores.total, scores.parts)) for row in rows]
 
         expected = [FORMULAS[order](crawl.twin, number, now) for number in range(len(crawl.twin.urls))]
         assert [page["priority"] for page in pages] == expected, f"seed {seed}"

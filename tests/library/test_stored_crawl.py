@@ -1,5 +1,6 @@
 """Stored crawls from Python: what they give is what was crawled, and what the commands give."""
 
+import asyncio
 import json
 import shutil
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import gossamer
-from gossamer import GossamerWarning, Page, StoredCrawl, crawl_pages
+from gossamer import Crawl, GossamerWarning, Page, StoredCrawl, crawl_pages
 from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from tests.integration.crawl_process import gossamer as command
 from tests.integration.small_server import Answer, SmallServer
@@ -122,6 +123,15 @@ def test_a_url_is_explained_as_by_the_command(crawled: Crawled, stored: StoredCr
     assert stored.explain(url)["state"] == told["state"] == "missing"
 
 
+def test_the_status_is_that_of_the_command(crawled: Crawled, stored: StoredCrawl) -> None:
+    told = command("status", "--dir", crawled.directory, "--json", cwd=crawled.directory.parent).report
+    found = json.loads(json.dumps(stored.status()))
+
+    for moving in ("recrawl", "waits", "next_due"):  # estimates as of now
+        assert type(found.pop(moving)) is type(told.pop(moving))
+    assert found == told and found["pages"] == 3
+
+
 def test_names_that_do_not_exist_are_refused_with_those_that_do(stored: StoredCrawl, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^there is no table 'sites'; there are pages, links, text$"):
         stored.to_arrow("sites")
@@ -160,3 +170,25 @@ def test_a_page_that_cannot_be_read_is_left_out_with_a_warning(crawled: Crawled,
 
         with pytest.warns(GossamerWarning, match="left out: .*see gossamer verify"):
             assert titles(found.pages()) == ["B", "home"]
+
+
+def test_a_running_crawl_is_read_as_of_its_last_commit(tmp_path: Path) -> None:
+    async def read_while_it_runs(base: str) -> list[tuple[bool, int, str | None]]:
+        options: dict[str, Any] = {"allow_private": True, "delay": 0.0, "delay_factor": 0.0}
+        found = []
+        async with Crawl(base + "/", dir=tmp_path / "c", **options) as crawl:
+            async for page in crawl.pages():
+                with gossamer.open(crawl.dir) as stored:
+                    same = stored.page(page.url)
+                    assert same is not None and described(same) == described(page)
+                    running = stored.status()["running"]
+                    found.append((running is True, len(list(stored.pages())), same.title))
+        return found
+
+    with SmallServer(SITE) as server:
+        found = asyncio.run(read_while_it_runs(server.base))
+
+    assert sorted(title or "" for _, _, title in found) == ["A", "B", "home"]
+    assert all(running for running, _, _ in found) and [number for _, number, _ in found][-1] == 3
+    with gossamer.open(tmp_path / "c") as stored:
+        assert stored.status()["running"] is False

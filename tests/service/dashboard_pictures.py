@@ -45,7 +45,7 @@ def main(folder: Path) -> None:
             keep(folder / "dashboard-light.png", opened.page.screenshot(full_page=True))
             opened.host_row(busiest).get_by_role("button", name=busiest, exact=True).click()
             expect(opened["host-facts"]).to_contain_text("known pages")
-            keep(folder / "dashboard-host.png", opened["host-dialog"].screenshot())
+            keep(folder / "dashboard-host.png", opened["hosts-part"].screenshot())
         with dashboard(browser, service, width=1440, height=1010, scheme="dark") as opened:
             show_much(opened)
             keep(folder / "dashboard-dark.png", opened.page.screenshot())

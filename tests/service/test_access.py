@@ -26,7 +26,7 @@ from gossamer.service.access import (
     limit_wrong_tokens,
     parse_call,
 )
-from gossamer.service.credentials import session_is_valid, session_value, token_in, token_matches
+from gossamer.service.credentials import session_expiry, session_value, token_in, token_matches
 from gossamer.service.login import Login
 from gossamer.service.server import dashboard_url, is_loopback
 
@@ -219,11 +219,11 @@ def test_only_an_unchanged_session_of_this_token_is_valid_until_it_expires() -> 
         "",
     ]
 
-    assert session_is_valid(TOKEN, f"a=b; gossamer={value}", NOW - 1)
-    assert session_is_valid(TOKEN, f"gossamer=x; gossamer={value}", NOW - 1)
-    assert not session_is_valid(TOKEN, f"gossamer={value}", NOW)
-    assert not session_is_valid(TOKEN, f"other={value}", NOW - 1)
-    assert [each for each in forged if session_is_valid(TOKEN, f"gossamer={each}", NOW - 1)] == []
+    assert session_expiry(TOKEN, f"a=b; gossamer={value}", NOW - 1) == NOW
+    assert session_expiry(TOKEN, f"gossamer=x; gossamer={value}", NOW - 1) == NOW
+    assert session_expiry(TOKEN, f"gossamer={value}", NOW) is None
+    assert session_expiry(TOKEN, f"other={value}", NOW - 1) is None
+    assert [each for each in forged if session_expiry(TOKEN, f"gossamer={each}", NOW - 1) is not None] == []
 
 
 def test_the_dashboard_is_named_by_an_address_that_a_browser_here_can_open() -> None:

@@ -279,6 +279,35 @@ def test_the_charts_queues_and_politeness_are_drawn(shown: Dashboard) -> None:
     expect(shown["polite"]).to_have_text("0")
 
 
+def test_the_end_of_the_crawl_is_estimated_where_that_is_possible(shown: Dashboard) -> None:
+    running = {"state": "running", "queued": 1000, "pages": 400, "max_pages": None}
+    slow = {"host": "slow.test", "queued": 720, "delay": 4.5, "last_took": 0.5}
+    alone = "The queue of slow.test alone takes 60 min."
+    cases: list[tuple[dict[str, object], object, object, str]] = [
+        (running, None, None, ""),
+        (running, None, slow, alone),
+        (running, {"queued": 2.5, "pages": 9}, None, "The queue is growing by 2.5 URLs/s. "),
+        (running, {"queued": 2.5, "pages": 9}, slow, f"The queue is growing by 2.5 URLs/s. {alone}"),
+        (running, {"queued": -10, "pages": 9}, None, "May end in about 2 min."),
+        ({**running, "queued": 4000}, {"queued": -1, "pages": 9}, slow, "May end in about 67 min ("),
+        (running, {"queued": -10, "pages": 9}, slow, "May end in about 60 min ("),
+        (
+            {**running, "max_pages": 490},
+            {"queued": 5, "pages": 1},
+            slow,
+            "The page limit may be reached in about 90 s.",
+        ),
+        ({**running, "state": "paused"}, {"queued": -10, "pages": 9}, slow, ""),
+        ({**running, "queued": 0}, {"queued": -10, "pages": 9}, None, ""),
+    ]
+    script = """(cases) => import("/page/progress.js").then(({ describeEnd }) => cases.map(
+        ([status, change, longest]) => describeEnd(status, change, longest)))"""
+    texts = shown.page.evaluate(script, [case[:3] for case in cases])
+
+    for text, (*_, wanted) in zip(texts, cases, strict=True):
+        assert text.startswith(wanted) if wanted.endswith("(") else text == wanted
+
+
 def test_a_later_client_sees_the_last_minutes_at_once(browser: Browser, service: Service) -> None:
     """What is drawn first comes from the service, which has kept it."""
     with closing(service.events()) as events:

@@ -62,6 +62,8 @@ def test_one_logs_in_with_the_token_acts_and_logs_out(context: BrowserContext, s
     page.goto(address(service))
     expect(page).to_have_url(address(service, "/login"))
     assert findings(page) == []
+    field = page.get_by_label("Token").bounding_box()
+    assert field is not None and field["width"] > 200
 
     log_in(page, "wrong-wrong-wrong-wrong")
     expect(page.get_by_role("alert")).to_have_text("Wrong token.")
@@ -103,6 +105,15 @@ def test_a_session_that_ends_while_the_page_is_open_leads_back_to_the_login(
     expect(page).to_have_url(address(service, "/login"))
     log_in(page, service.token)
     expect(page.locator("#state")).to_have_text("idle")
+
+
+def test_the_open_page_of_an_expired_session_leads_back_to_the_login(context: BrowserContext, service: Service) -> None:
+    put_session(context, service, session_value(service.token, int(SteadyClock().now()) + 5))
+    page = context.new_page()
+    page.goto(address(service))
+    expect(page).to_have_url(
+        address(service, "/login")
+    )  # at once on a very slow machine, otherwise when the stream ends
 
 
 def test_expired_and_forged_sessions_open_nothing(context: BrowserContext, service: Service) -> None:

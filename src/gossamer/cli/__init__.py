@@ -19,5 +19,6 @@ COMMANDS: dict[str, str] = {
     "verify": "check the archive against the database, and repair it",
     "simulate": "compare orderings or recrawl policies without fetching",
     "dead": "list, requeue or drop URLs that failed too often",
+    "schema": "print the JSON Schema of an output",
     "completion": "print a completion script for a shell",
 }

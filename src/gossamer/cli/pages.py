@@ -9,7 +9,9 @@ from gossamer.crawl.run.opener import open_crawl
 from gossamer.model.states import UrlState
 from gossamer.observe import formatter
 from gossamer.reports.all_workers import list_pages
-from gossamer.reports.records import PageFilter, PageRow, page_object, timestamp
+from gossamer.reports.export.formats import page_object
+from gossamer.reports.export.tables import PageColumns
+from gossamer.reports.records import PageFilter, PageRow, timestamp
 
 USAGE = "[--state STATE] [--host HOST] [--parts] [--json] [options]"
 DESCRIPTION = """\
@@ -45,9 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     with open_crawl(location) as crawl:
         scores = scores_in(crawl, location)
         parts_of = scores.parts if given.flag(arguments, "parts") else None
+        columns = PageColumns(scores.total, parts_of)
         for row in list_pages(crawl.stores, wanted):
             if output.as_json:
-                output.write_object(page_object(row, scores.total, parts_of))
+                output.write_object(page_object(row, columns))
             else:
                 parts = None if parts_of is None else parts_of(row.facts)
                 output.write_line(page_line(row, scores.total(row.facts), parts))

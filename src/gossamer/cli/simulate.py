@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gossamer.cli import argparse_types as given
 from gossamer.cli import simulate_recrawl
 from gossamer.errors import UsageError
+from gossamer.observe.formatter import number_of
 
 if TYPE_CHECKING:
     from gossamer.crawl.run.opener import CrawlLocation
@@ -102,13 +103,15 @@ def run(arguments: argparse.Namespace) -> int:
     curves = compare(graph, ranks, plan, tell, policies)
     tell("")
     if drawing is not None:
-        draw(drawing, f"{graph.name}: {graph.pages:,} pages, {graph.sites:,} sites", curves)
+        draw(drawing, f"{graph.name}: {number_of(graph.pages, 'page')}, {number_of(graph.sites, 'site')}", curves)
     if given.flag(arguments, "json"):
         print(json.dumps(as_json(graph, curves, plan)))
         return 0
-    start = f"{plan.seeds} seeds" if plan.seeds is not None else f"the crawl's own {len(graph.seeds)} seeds"
+    own = f"the crawl's own {number_of(len(graph.seeds), 'seed')}"
+    start = own if plan.seeds is None else number_of(plan.seeds, "seed")
     mean = f", mean and standard error of {len(plan.sets)} sets" if len(plan.sets) > 1 else ""
-    print(f"{graph.name}: {graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites")
+    size = (number_of(graph.pages, "page"), number_of(graph.links, "link"), number_of(graph.sites, "site"))
+    print(f"{graph.name}: {', '.join(size)}")
     print(f"percent of the total PageRank in the first pages; {start}{mean}\n")
     sys.stdout.write(plain_table(curves, plan))
     return 0

@@ -1,27 +1,22 @@
 """`gossamer status`: the totals of a crawl, and what it waits for."""
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Iterable, Mapping
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, location_of
-from gossamer.clock import clock_of
-from gossamer.config.load import Config, known_shape, shape_of
-from gossamer.config.overrides import OVERRIDES_KEY, Overrides, merged_overrides
-from gossamer.crawl.run.directory import STATUS, holder_of, parts_of, read_layout
+from gossamer.config.load import Config, shape_of
+from gossamer.config.overrides import Overrides
 from gossamer.crawl.run.opener import open_crawl
+from gossamer.library.crawl_status import for_what, read_status, status_object
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatter
 from gossamer.observe.formatter import Section, plain_report
-from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates, freshness_object, merge_freshness
-from gossamer.observe.snapshot import Snapshot, crawl_state, read_status_file
-from gossamer.observe.wait_reasons import Waits, merge_waits, waiting_for
-from gossamer.recrawl.freshness import stored_freshness_metrics
-from gossamer.reports.all_workers import join_totals
+from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates
+from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.wait_reasons import Waits
 from gossamer.reports.records import MOST_OVERDUE, Json
-from gossamer.workers.hub import merge_snapshots
 
 USAGE = "[--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -39,62 +34,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     location = location_of(arguments)
-    directory = location.directory
-    holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
-    now = clock_of(directory).now()
     with open_crawl(location) as crawl:
-        readers = [reader.status for reader in crawl.readers]
-        totals = [reader.totals() for reader in readers]
-        overrides = merged_overrides(reader.fact(OVERRIDES_KEY) for reader in readers)
-        layout = read_layout(directory)
-        options = known_shape(crawl.reader.status.options() if layout is None else layout[1])
-        on_record = [reader.waits(now) for reader in readers]
-        freshenings = [stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now) for reader in readers]
-        outbox = sum(reader.count_outbox() for reader in readers)
-    lives = [
-        None if process is None else read_status_file(part / STATUS, process, now)
-        for part, process in zip(crawl.parts, holders, strict=True)
-    ]
-    found = join_totals(totals, outbox)
-    figures = merge_freshness([(each, _number(own["pages"])) for each, own in zip(freshenings, totals, strict=True)])
-    waits = merge_waits(
-        [
-            waits_of(each, own, running=process is not None)
-            for each, own, process in zip(on_record, lives, holders, strict=True)
-        ]
-    )
-    if outbox and waits.due is not None:  # they are queued as soon as their owners have them
-        waits = dataclasses.replace(waits, due=waits.due + outbox)
-    known = [own for own in lives if own is not None]
-    live = merge_snapshots(known, finished=False) if known else None
-    state = "at rest" if holder is None else state_by(live, _number(found["queued"]))
+        status = read_status(location, crawl)
     if given.flag(arguments, "json"):
-        about = {
-            "dir": str(directory),
-            "running": holder is not None,
-            "state": state,
-            "next_due": formatter.timestamp(next_due(waits, now)),
-        }
-        told = {
-            "waits": waits_object(waits, holder is not None, now),
-            "ordered": orders_object(overrides),
-            "recrawl": recrawl_object(found, figures),
-            "load": None if live is None else load_object(live),
-            "options": options,
-        }
-        print(formatter.json_line({**found, **about, **told}))
+        print(formatter.json_line(status_object(status)))
         return 0
-    by_whom = f" (process {holder})" if holder else ""
+    found, waits, now, running = status.totals, status.waits, status.now, status.holder is not None
+    by_whom = f" (process {status.holder})" if status.holder else ""
     left = ", nothing left to do" if found["finished"] else ""
-    title = f"Crawl in {formatter.printable(str(directory))}: {state}{by_whom}{left}"
-    pending = f"Waiting for {waited}" if (waited := for_what(waits, holder is not None, now)) else ""
+    title = f"Crawl in {formatter.printable(str(location.directory))}: {status.state}{by_whom}{left}"
+    pending = f"Waiting for {waited}" if (waited := for_what(waits, running, now)) else ""
     sections = [
-        Section(title, tuple(total_rows(found, live))),
+        Section(title, tuple(total_rows(found, status.live))),
         Section(pending or "Later", waits_rows(waits, now)),
-        Section("Ordered through the service", orders_rows(overrides)),
-        Section("Recrawls", recrawl_rows(found, figures)),
+        Section("Ordered through the service", orders_rows(status.overrides)),
+        Section("Recrawls", recrawl_rows(found, status.freshness)),
         *outcome_sections(found),
-        Section("Remembered options", option_rows(options)),
+        Section("Remembered options", option_rows(status.options)),
     ]
     shown = [Section(section.title, without_zeros(section.rows)) for section in sections]
     sys.stdout.write(plain_report([section for section in shown if section.rows or section.title == pending]))
@@ -102,68 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 # --- what it waits for -------------------------------------------------------------------------------------
-
-
-def waits_of(waits: Waits, live: Snapshot | None, *, running: bool) -> Waits:
-    """What is on record, with what only the running process knows. Without one nothing is in flight."""
-    if not running:
-        return dataclasses.replace(waits, in_flight=0)
-    if live is None:
-        return waits
-    # On record a host that is being visited looks as if it might be contacted; its process knows better.
-    return dataclasses.replace(
-        waits,
-        in_flight=live.in_flight,
-        unread=live.documents_waiting,
-        ready_hosts=live.hosts_ready,
-        dns_failing=live.dns_failing,
-        proxy_failing=live.proxy_failing,
-        store_failing=live.store_failing,
-        store_slow=live.store_slow,
-        paused=live.paused,
-    )
-
-
-def state_by(live: Snapshot | None, queued: int) -> str:
-    """The state of a running crawl, as the service names it; `running` if there is no recent snapshot."""
-    if live is None:
-        return "running"
-    return crawl_state(
-        stopping=live.stopping,
-        paused=live.paused,
-        store_failing=live.store_failing,
-        store_slow=live.store_slow,
-        busy=queued > 0 or live.in_flight > 0,
-    )
-
-
-def next_due(waits: Waits, now: Instant) -> Instant | None:
-    """When the next URL may be visited; None if none is queued."""
-    if waits.ready_hosts:
-        return now
-    return min((when for when in (waits.next_contact, waits.next_retry) if when is not None), default=None)
-
-
-def for_what(waits: Waits, running: bool, now: Instant) -> str:
-    """What keeps the crawl from going on; of one at rest, that somebody starts it."""
-    found = waiting_for(waits, now)
-    if running or not (found or waits.due):
-        return found
-    return f"a start of the crawl, then {found}" if found else "a start of the crawl"
-
-
-def waits_object(waits: Waits, running: bool, now: Instant) -> Json:
-    """Numbers, and moments in ISO 8601; null is not known, or not there. See `Waits`."""
-    found: Json = {"for": for_what(waits, running, now)}
-    for field in dataclasses.fields(waits):
-        value = getattr(waits, field.name)
-        found[field.name] = formatter.timestamp(value) if field.name.startswith("next_") else value
-    return found
-
-
-def load_object(live: Snapshot) -> Json:
-    shares = [round(share, 2) for share in live.selector_shares]
-    return {"mode": live.load, "reason": live.load_reason, "selector_shares": shares}
 
 
 def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
@@ -196,16 +90,6 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
 # --- what was ordered --------------------------------------------------------------------------------------
 
 
-def orders_object(overrides: Overrides) -> Json:
-    """Whether the whole crawl is paused, and all hosts that are not crawled as any other; delays in seconds."""
-    return {
-        "paused": overrides.paused,
-        "paused_hosts": sorted(overrides.hosts.paused),
-        "dropped_hosts": sorted(overrides.hosts.dropped),
-        "delays": dict(sorted(overrides.hosts.delays.items())),
-    }
-
-
 def orders_rows(overrides: Overrides) -> tuple[tuple[str, str, str], ...]:
     """A row for each kind of order that was given, with the first hosts that it is about."""
     hosts = overrides.hosts
@@ -224,12 +108,6 @@ def orders_rows(overrides: Overrides) -> tuple[tuple[str, str, str], ...]:
 
 
 # --- visiting again ----------------------------------------------------------------------------------------
-
-
-def recrawl_object(found: Json, figures: FreshnessMetrics) -> Json:
-    """Results and cost of recrawling, and the estimated freshness."""
-    counted = {name: found[name] for name in ("refreshed", "not_modified", "unchanged", "changed", "reported")}
-    return {**counted, **freshness_object(figures)}
 
 
 def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str, str], ...]:

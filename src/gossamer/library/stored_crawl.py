@@ -177,7 +177,7 @@ class StoredCrawl:
 
     def _objects(self, table: Table) -> Iterator[dict[str, Value]]:
         columns, rows = table
-        return row_objects(rows, columns)
+        yield from row_objects(rows, columns)  # holds the crawl open until the last row
 
     def to_arrow(self, table: str) -> "pyarrow.Table":
         """A table of `gossamer export` as a pyarrow.Table: `pages`, `links` or `text`. Raises MissingExtra without
@@ -209,8 +209,10 @@ class StoredCrawl:
     # --- the crawl -------------------------------------------------------------------------------------------
 
     def status(self) -> Json:
-        """The totals of the crawl."""
-        return {**self._totals(), "dir": str(self.dir), "running": self._is_running}
+        """The status of the crawl, as the object of `gossamer status --json`."""
+        from gossamer.library.crawl_status import read_status, status_object
+
+        return status_object(read_status(self._location, self._crawl))
 
     def explain(self, url: str) -> Json:
         """Everything that is known about a URL, as the object of `gossamer explain --json`."""

@@ -4,7 +4,7 @@ fetcher."""
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from gossamer.config.overrides import HostOverride, Overrides
 from gossamer.config.policies import PolicyCache
@@ -193,6 +193,37 @@ def _checked_record(archive: Archive, visit: VisitFact) -> RecordCheck | None:
     return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())
 
 
+class CutObject(TypedDict):
+    reason: str
+    shape: str
+    figures: str
+
+
+class HostObject(TypedDict):
+    """`host/1`. Durations are seconds."""
+
+    v: Literal[1]
+    host: str
+    domain: str
+    state: Literal["failing", "done", "new", "resting", "ready"]
+    queued: int
+    fetched: Annotated[int, "URLs that were answered at least once"]
+    stored: int
+    known: int
+    address: str | None
+    delay: Annotated[float, "gap after a response that is in force"]
+    next_contact: Annotated[str | None, "not contacted before this time: ISO 8601, UTC"]
+    wait: Annotated[float, "time until it may be contacted"]
+    rest_reason: Annotated[str | None, "term that decided the last gap"]
+    last_took: Annotated[float, "duration of the last response"]
+    trouble: Annotated[str | None, "how it fails, and how often in a row"]
+    excluded: Annotated[dict[str, int], "URLs by reason"]
+    cuts: Annotated[list[CutObject], "parts of the site that are excluded as traps"]
+    paused: Annotated[bool, "not contacted until it is resumed through the service"]
+    dropped: Annotated[bool, "its URLs become excluded when they would be visited"]
+    ordered_delay: Annotated[float | None, "minimum gap set through the service"]
+
+
 def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOverride) -> Json:
     """Everything known of a host. Moments are ISO 8601 in UTC, durations are seconds."""
     host = HostKey(row.host)
@@ -208,7 +239,8 @@ def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOver
     politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, crawl_delay, None, now)
     shapes, refused = cuts_of(row.budget)
     excluded = row.excluded + type(row.excluded)(refused)
-    return {
+    found: HostObject = {
+        "v": 1,
         "host": row.host,
         "domain": row.domain,
         "state": _state(row, politeness.wait),
@@ -225,16 +257,14 @@ def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOver
         "trouble": _trouble(row.trouble),
         "excluded": dict(excluded.most_common()),
         "cuts": [{"reason": cut.reason, "shape": cut.shape, "figures": cut.summary} for cut in shapes],
-        **order_object(ordered),
+        "paused": ordered.paused,
+        "dropped": ordered.dropped,
+        "ordered_delay": ordered.delay,
     }
+    return dict(found)
 
 
-def order_object(ordered: HostOverride) -> Json:
-    """What was ordered for a host through the service."""
-    return {"paused": ordered.paused, "dropped": ordered.dropped, "ordered_delay": ordered.delay}
-
-
-def _state(row: HostRow, wait: float) -> str:
+def _state(row: HostRow, wait: float) -> Literal["failing", "done", "new", "resting", "ready"]:
     if row.trouble:
         return "failing"
     if row.queued == 0:

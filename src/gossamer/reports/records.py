@@ -4,12 +4,13 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Annotated, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from gossamer.model.facts import CopySample, PriorityFacts, QueuePosition, UrlFacts
-from gossamer.model.formats import iso_timestamp, reversed_name, sha1_text
+from gossamer.model.formats import iso_timestamp, reversed_name
 from gossamer.model.outcome import FailureClass, failure_class
 from gossamer.model.states import UrlState
+from gossamer.model.task import Via
 from gossamer.model.units import HostKey, Instant, Url
 from gossamer.model.url_record import RobotsFact
 
@@ -79,6 +80,7 @@ class PageRow(NamedTuple):
     host: str
     state: UrlState
     depth: int
+    via: Via
     facts: PriorityFacts
     found_at: float
     found_on: str | None
@@ -110,38 +112,6 @@ class PageRow(NamedTuple):
     @property
     def visited(self) -> Visited:
         return Visited(self.at, self.status, self.mime)
-
-
-def page_object(row: PageRow, priority_of: PriorityOf, parts_of: PartsOf | None = None) -> Json:
-    """JSON form of a page; with the parts of its priority if they are wanted."""
-    file, offset, length = row.warc_file, row.warc_offset, row.warc_length
-    return {
-        "url": row.url,
-        "status": row.status,
-        "state": row.state.word,
-        "depth": row.depth,
-        "priority": priority_of(row.facts),
-        "size": row.size,
-        "digest": None if row.digest is None else sha1_text(row.digest),
-        "fetched_at": timestamp(row.at),
-        "next_visit": timestamp(row.next_visit),
-        "duplicate_of": row.duplicate_of,
-        "redirect_to": row.redirect_to,
-        "reason": row.reason,
-        "near_duplicate_of": row.near_duplicate_of,
-        "distance": row.distance,
-        "host": row.host,
-        "mime": row.mime,
-        "title": row.title,
-        "language": row.language,
-        "canonical": row.canonical,
-        "found_on": row.found_on,
-        "truncated": row.truncated,
-        "unverified": bool(row.unverified),
-        "replaced_characters": row.replaced,
-        "warc": None if file is None else {"file": file, "offset": offset, "length": length},
-        **({} if parts_of is None else {"priority_parts": parts_of(row.facts)}),
-    }
 
 
 def timestamp(at: float | None) -> str | None:
@@ -180,9 +150,30 @@ class DeadLetter(NamedTuple):
     found_on: str | None
 
 
+DeadObject = TypedDict(
+    "DeadObject",
+    {
+        "v": Literal[1],
+        "url": str,
+        "host": str,
+        "reason": str | None,
+        "class": Annotated[Literal["failed", "corrupted"], "corrupted: its responses have broken bodies"],
+        "tries": int,
+        "depth": Annotated[int, "links from a seed"],
+        "priority": Annotated[float, "score that the ordering of the crawl gives it now"],
+        "failed_at": Annotated[str | None, "time of the last failure: ISO 8601, UTC"],
+        "status": Annotated[int | None, "HTTP status of the last failure"],
+        "detail": Annotated[str | None, "what is known of the last failure"],
+        "found_on": Annotated[str | None, "URL of the page on which it was found first"],
+    },
+)
+"""`dead/1`."""
+
+
 def dead_object(letter: DeadLetter, priority_of: PriorityOf) -> Json:
     """JSON form of a dead letter."""
-    return {
+    found: DeadObject = {
+        "v": 1,
         "url": letter.url,
         "host": letter.host,
         "reason": letter.reason,
@@ -195,6 +186,7 @@ def dead_object(letter: DeadLetter, priority_of: PriorityOf) -> Json:
         "detail": letter.detail,
         "found_on": letter.found_on,
     }
+    return dict(found)
 
 
 ExcludedUrl = tuple[int, Url, HostKey, int, int]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gossamer.clock import Clock
-from gossamer.service.credentials import session_is_valid, token_matches
+from gossamer.service.credentials import session_expiry, token_matches
 from gossamer.service.schemas import quote
 
 Scope = MutableMapping[str, Any]
@@ -119,7 +119,7 @@ def may_pass(policy: Policy, call: Call, now: float) -> bool:
         return call.method not in CHANGING
     if call.path in (LOGIN, LOGOUT) or (call.path in LOGIN_FILES and call.method not in CHANGING):
         return True
-    return session_is_valid(policy.token, call.cookies, now)
+    return session_expiry(policy.token, call.cookies, now) is not None
 
 
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/?#]+)(?::[0-9]*)?").fullmatch
@@ -262,13 +262,19 @@ class AccessControl:
             scope = {**scope, "method": "GET"}  # the server omits the body of the response
         endless = call.path in STREAMS or call.is_endless
         try:
-            async with asyncio.timeout(None if endless else self._policy.request_timeout):
+            async with asyncio.timeout(self._stream_timeout(call) if endless else self._policy.request_timeout):
                 await self._app(scope, receive if call.is_endless else self._bounded(receive), send_with_headers)
         except _HeadSent:
             return
         except TimeoutError:
             if not started:
                 await send_refusal(send_with_headers, Refusal(503, "the request timed out", ((b"retry-after", b"1"),)))
+
+    def _stream_timeout(self, call: Call) -> float | None:
+        """A stream ends with the session that it was opened with."""
+        now = self._clock.now()
+        expiry = session_expiry(self._policy.token, call.cookies, now)
+        return None if expiry is None or token_matches(self._policy.token, call.authorization) else expiry - now
 
     def _bounded(self, receive: Receive) -> Receive:
         room = self._policy.max_body_bytes

@@ -75,8 +75,9 @@ def session_value(token: str, expiry: int) -> str:
     return f"v1.{expiry}.{signature}"
 
 
-def session_is_valid(token: str, cookies: str, now: float) -> bool:
-    """Whether a Cookie header has a session of this token that has not expired."""
+def session_expiry(token: str, cookies: str, now: float) -> int | None:
+    """When the session of this token that a Cookie header has ends, in Unix time; None if there is none, or it has
+    ended."""
     for cookie in cookies.split(";"):
         name, _, value = cookie.strip().partition("=")
         _, _, rest = value.partition(".")
@@ -84,5 +85,5 @@ def session_is_valid(token: str, cookies: str, now: float) -> bool:
         if name == SESSION_COOKIE and expiry.isascii() and expiry.isdigit() and len(expiry) <= _MOST_DIGITS:
             known = session_value(token, int(expiry))
             if hmac.compare_digest(known.encode("ascii"), value.encode("utf-8", "replace")) and now < int(expiry):
-                return True
-    return False
+                return int(expiry)
+    return None

@@ -25,7 +25,7 @@ from gossamer.service.access import (
     parse_call,
     send_refusal,
 )
-from gossamer.service.credentials import SESSION_COOKIE, SESSION_SECONDS, session_is_valid, session_value
+from gossamer.service.credentials import SESSION_COOKIE, SESSION_SECONDS, session_expiry, session_value
 
 _FOLDER: Final = Path(__file__).parent / "page"
 _MOST_FORM: Final = 4_096  # bytes
@@ -67,7 +67,7 @@ class Login:
             case "GET", "/":
                 await _send(send, 200, dashboard_page(), ((b"content-type", b"text/html; charset=utf-8"),))
             case "GET", path if path == LOGIN:
-                if session_is_valid(self._policy.token, parse_call(scope).cookies, self._clock.now()):
+                if session_expiry(self._policy.token, parse_call(scope).cookies, self._clock.now()) is not None:
                     await _redirect(send, "/")
                 else:
                     await _send(send, 200, login_page(), _HEADERS)

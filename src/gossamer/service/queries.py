@@ -16,9 +16,11 @@ from gossamer.crawl.run.opener import CrawlLocation, open_archive, open_part
 from gossamer.model.units import HostKey, Instant
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.render import story_object
+from gossamer.reports.export.formats import page_object
+from gossamer.reports.export.tables import PageColumns
 from gossamer.reports.ports import CrawlReader
 from gossamer.reports.queries import explain_url, host_object
-from gossamer.reports.records import DeadFilter, HostFilter, Json, PageFilter, Window, dead_object, page_object
+from gossamer.reports.records import DeadFilter, HostFilter, Json, PageFilter, Window, dead_object
 from gossamer.reports.scores import Scores, scores_of
 
 T = TypeVar("T")
@@ -74,8 +76,8 @@ class ReadQueries:
         def chosen(reader: CrawlReader) -> Window[Json]:
             scores = self._scores(config, reader)
             found = reader.pages.window(wanted, after=after, contains=contains, most=most)
-            parts_of = scores.parts if parts else None
-            return Window([page_object(row, scores.total, parts_of) for row in found.items], found.next)
+            columns = PageColumns(scores.total, scores.parts if parts else None)
+            return Window([page_object(row, columns) for row in found.items], found.next)
 
         return await self._run(chosen)
 

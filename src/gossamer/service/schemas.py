@@ -233,8 +233,9 @@ class LimitsAnswer(BaseModel):
 
 
 class HostAnswer(BaseModel):
-    """As in `gossamer hosts --json`. Dates are ISO 8601 in UTC, durations are in seconds."""
+    """`host/1`, as in `gossamer hosts --json`. Dates are ISO 8601 in UTC, durations are in seconds."""
 
+    v: Literal[1] = Field(description="version of this form")
     host: str
     domain: str
     state: Literal["failing", "done", "new", "resting", "ready"]
@@ -243,7 +244,7 @@ class HostAnswer(BaseModel):
     stored: int
     known: int
     address: str | None
-    delay: float = Field(description="usual gap after a response")
+    delay: float = Field(description="gap after a response that is in force")
     next_contact: str | None
     wait: float = Field(description="time until it may be contacted")
     rest_reason: str | None
@@ -267,12 +268,12 @@ class HostsAnswer(BaseModel):
 
 
 class PagesAnswer(BaseModel):
-    pages: list[dict[str, Any]] = Field(description="as in `gossamer pages --json`")
+    pages: list[dict[str, Any]] = Field(description="`page/1`, as in `gossamer pages --json`")
     next: int | None = Field(description="value of `after` for the next window; a window may be empty and not the last")
 
 
 class DeadAnswer(BaseModel):
-    dead: list[dict[str, Any]] = Field(description="as in `gossamer dead --json`")
+    dead: list[dict[str, Any]] = Field(description="`dead/1`, as in `gossamer dead --json`")
     next: int | None
 
 

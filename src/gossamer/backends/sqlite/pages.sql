@@ -2,7 +2,7 @@
 -- then their rows. The text that is sought is no pattern.
 
 -- name: page_rows
-SELECT u.id, u.url, h.host, u.state, u.depth, u.found_at, coalesce(f.url, b.page), u.available_at, u.reason, u.links,
+SELECT u.id, u.url, h.host, u.state, u.depth, u.via, u.found_at, coalesce(f.url, b.page), u.available_at, u.reason, u.links,
        v.at, v.status, v.size, v.mime, v.digest, v.title, v.took, v.etag, v.last_modified, d.url, v.redirect_to,
        w.name, v.warc_offset, v.warc_length, n.url, s.distance, v.language, v.canonical, v.truncated,
        coalesce(v.unverified, 0), coalesce(v.replaced, 0),

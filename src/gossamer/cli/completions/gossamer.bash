@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/gossamer
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_gossamer_subparsers=(crawl serve demo simweb status hosts pages explain export index verify simulate dead completion)
+_shtab_gossamer_subparsers=(crawl serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 
 _shtab_gossamer_crawl_option_strings=(-h --help --config --more --add-seeds --dir --store --blobs --seeds --scope --max-pages --min-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
 _shtab_gossamer_serve_option_strings=(-h --help --config --dir --store --blobs --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --log-pages --query --exclude-domain --host --port --max-per-domain --json)
@@ -20,6 +20,7 @@ _shtab_gossamer_index_option_strings=(-h --help --dir --store --blobs -o --outpu
 _shtab_gossamer_verify_option_strings=(-h --help --dir --store --blobs --config --repair --json --quiet)
 _shtab_gossamer_simulate_option_strings=(-h --help --sites --no-urls --crawl --store --web --hosts --pages --seed --order --rest --seeds --sets --plot --json --recrawl --changes --policy --days --cycle --cap --redrawn --zipf)
 _shtab_gossamer_dead_option_strings=(-h --help --dir --store --blobs --host --reason --class --json --no-header)
+_shtab_gossamer_schema_option_strings=(-h --help)
 _shtab_gossamer_completion_option_strings=(-h --help)
 _shtab_gossamer_option_strings=(-h --help)
 
@@ -62,8 +63,9 @@ _shtab_gossamer_export___extractor_choices=(fast trafilatura)
 _shtab_gossamer_simulate___web_choices=(simweb)
 _shtab_gossamer_dead_pos_0_choices=(list requeue drop)
 _shtab_gossamer_dead___class_choices=(failed corrupted)
+_shtab_gossamer_schema_pos_0_choices=(page status host dead explain)
 _shtab_gossamer_completion_pos_0_choices=(bash zsh fish)
-_shtab_gossamer_pos_0_choices=(crawl serve demo simweb status hosts pages explain export index verify simulate dead completion)
+_shtab_gossamer_pos_0_choices=(crawl serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 
 _shtab_gossamer_crawl_pos_0_nargs='*'
 _shtab_gossamer_crawl__h_nargs=0
@@ -134,6 +136,8 @@ _shtab_gossamer_dead__h_nargs=0
 _shtab_gossamer_dead___help_nargs=0
 _shtab_gossamer_dead___json_nargs=0
 _shtab_gossamer_dead___no_header_nargs=0
+_shtab_gossamer_schema__h_nargs=0
+_shtab_gossamer_schema___help_nargs=0
 _shtab_gossamer_completion__h_nargs=0
 _shtab_gossamer_completion___help_nargs=0
 _shtab_gossamer_pos_0_nargs=A...

@@ -50,7 +50,7 @@ function _shtab_gossamer_using
   test "$_shtab_gossamer_cmdpath" = "$argv"
 end
 
-set -g _shtab_gossamer_commands crawl serve demo simweb status hosts pages explain export index verify simulate dead completion
+set -g _shtab_gossamer_commands crawl serve demo simweb status hosts pages explain export index verify simulate dead schema completion
 set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
 
 complete -c gossamer -e
@@ -250,6 +250,9 @@ complete -c gossamer -n '_shtab_gossamer_using dead' -l class -xka "failed corru
 complete -c gossamer -n '_shtab_gossamer_using dead' -l json -d 'list: print one JSON object per line; otherwise one object'
 complete -c gossamer -n '_shtab_gossamer_using dead' -l no-header -d 'print no column headings'
 complete -c gossamer -n '_shtab_gossamer_using dead; and test $_shtab_gossamer_npos -eq 0' -ka "list requeue drop" -d 'default: list'
+complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a schema -d 'print the JSON Schema of an output'
+complete -c gossamer -n '_shtab_gossamer_using schema' -s h -l help -d 'show this help message and exit'
+complete -c gossamer -n '_shtab_gossamer_using schema; and test $_shtab_gossamer_npos -eq 0' -ka "page status host dead explain" -d 'the output'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a completion -d 'print a completion script for a shell'
 complete -c gossamer -n '_shtab_gossamer_using completion' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using completion; and test $_shtab_gossamer_npos -eq 0' -ka "bash zsh fish" -d 'the shell'

@@ -19,6 +19,7 @@ _shtab_gossamer_commands() {
     hosts:'list hosts: queue, delay, failures, traps'
     index:'write a CDXJ index of the WARC files, for replay tools'
     pages:'list known pages'
+    schema:'print the JSON Schema of an output'
     serve:'crawl as a service that is controlled over HTTP'
     simulate:'compare orderings or recrawl policies without fetching'
     simweb:'serve a simulated web (HTTP and DNS on loopback)'
@@ -201,6 +202,14 @@ _shtab_gossamer_pages_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_gossamer_pages_defaults_added=0
 
+_shtab_gossamer_schema_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  ":the output:(page status host dead explain)"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_gossamer_schema_defaults_added=0
+
 _shtab_gossamer_serve_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
@@ -333,6 +342,7 @@ _shtab_gossamer() {
         hosts) _arguments -C -s $_shtab_gossamer_hosts_options ;;
         index) _arguments -C -s $_shtab_gossamer_index_options ;;
         pages) _arguments -C -s $_shtab_gossamer_pages_options ;;
+        schema) _arguments -C -s $_shtab_gossamer_schema_options ;;
         serve) _arguments -C -s $_shtab_gossamer_serve_options ;;
         simulate) _arguments -C -s $_shtab_gossamer_simulate_options ;;
         simweb) _arguments -C -s $_shtab_gossamer_simweb_options ;;

@@ -44,10 +44,10 @@ def story_lines(story: Story) -> list[str]:
 
 
 def story_object(story: Story) -> Json:
-    """As a JSON object: times in ISO 8601 and UTC, durations in seconds, null for what is unknown."""
+    """`explain/1`: times in ISO 8601 and UTC, durations in seconds, null for what is unknown."""
     found = _plain(story)
     assert isinstance(found, dict)
-    return found
+    return {"v": 1, **found}
 
 
 # --- JSON ----------------------------------------------------------------------------------------------

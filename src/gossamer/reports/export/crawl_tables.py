@@ -53,17 +53,18 @@ class CrawlTables:
 
     def pages(self, *, parts: bool = False) -> Table:
         """All pages; they are parsed only to find those in one language."""
-        from gossamer.reports.export.rows import PageColumns, page_rows
+        from gossamer.reports.export.rows import page_rows
 
         policies = PolicyCache(self._config)
-        columns = PageColumns(scores_of(self._store, policies, policies.clock.now()), parts=parts)
-        names = tables.PAGES_WITH_PARTS if parts else tables.PAGES
+        scores = scores_of(self._store, policies, policies.clock.now())
+        columns = tables.PageColumns(scores.total, scores.parts if parts else None)
         if self._wanted.language is None:
-            return names, page_rows(self._reader, self._wanted, columns)
+            return columns.columns, page_rows(self._reader, self._wanted, columns)
 
         from gossamer.extract.full_page import Wanted
 
-        return names, self._rows(Wanted(anchor_text=False, text=False, guess_language=True)).pages(columns)
+        want = Wanted(anchor_text=False, text=False, guess_language=True)
+        return columns.columns, self._rows(want).pages(columns)
 
     def links(self) -> Table:
         from gossamer.config.policies import canonicaliser_for

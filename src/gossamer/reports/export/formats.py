@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from gossamer.errors import NO_ROOM, DiskFull
-from gossamer.reports.export.tables import Column, Kind, Row, Value
+from gossamer.reports.export.tables import Column, Kind, PageColumns, Row, Value
+from gossamer.reports.records import Json, PageRow
 
 
 class TableWriter(Protocol):
@@ -53,6 +54,13 @@ def row_objects(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[dict
     for row in rows:
         (dated,) = _dated((row,), moments)
         yield dict(zip(names, dated, strict=True))
+
+
+def page_object(page: PageRow, columns: PageColumns) -> Json:
+    """A page as an object, with the location of its record also as the object `warc` of earlier versions."""
+    (found,) = row_objects([columns.row(page)], columns.columns)
+    file, offset, length = page.warc_file, page.warc_offset, page.warc_length
+    return {**found, "warc": None if file is None else {"file": file, "offset": offset, "length": length}}
 
 
 class JsonLines:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from gossamer.errors import MissingExtra
-from gossamer.reports.export.tables import Column, Kind, Row, Value
+from gossamer.reports.export.tables import Column, Kind, Row, Value, schema_name
 
 ROWS_IN_GROUP = 50_000
 BYTES_IN_GROUP = 64 * 1024 * 1024
@@ -31,7 +31,11 @@ class ArrowColumns:
         }
         self._arrow = pyarrow
         self._kinds = [column.kind for column in columns]
-        self.schema = pyarrow.schema([(column.name, kinds[column.kind]) for column in columns])
+        name = schema_name(columns)
+        self.schema = pyarrow.schema(
+            [pyarrow.field(column.name, kinds[column.kind], column.null) for column in columns],
+            {} if name is None else {"gossamer.schema": name},
+        )
 
     def table(self, rows: Sequence[Row]) -> Any:
         """The `pyarrow.Table` of some rows."""
@@ -84,7 +88,7 @@ class Parquet:
 
 def _plain(value: Value, kind: Kind) -> Value:
     if kind is Kind.MOMENT and isinstance(value, float):
-        return int(value * 1000) if 0 <= value < 253_402_300_800 else None
+        return round(value * 1e6) // 1000 if 0 <= value < 253_402_300_800 else None  # as the text of other formats
     if kind is Kind.PARTS:
         return json.dumps(value)
     if isinstance(value, str) and not value.isascii():

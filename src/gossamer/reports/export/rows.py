@@ -8,13 +8,11 @@ from itertools import chain
 
 from gossamer.errors import ArchiveError, GossamerError
 from gossamer.filter.canonical import Canonicaliser
-from gossamer.model.formats import sha1_text
 from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export.documents import ArchivedPage, Documents, link_rows
 from gossamer.reports.export.markdown import MarkdownFolder
-from gossamer.reports.export.tables import Row, Selection
+from gossamer.reports.export.tables import PageColumns, Row, Selection, digest_text
 from gossamer.reports.records import PageEdges, PageRow
-from gossamer.reports.scores import Scores
 
 
 class NodeTable:
@@ -40,18 +38,6 @@ PAGES_OF_EDGES = 200
 """Pages whose targets are looked up at a time."""
 
 Complaint = Callable[[str], None]
-
-
-class PageColumns:
-    """The columns of a page, with the parts of its priority if they are wanted."""
-
-    def __init__(self, scores: Scores, *, parts: bool = False) -> None:
-        self._scores = scores
-        self._parts = parts
-
-    def row(self, page: PageRow) -> Row:
-        priority = self._scores.total(page.facts)
-        return (*_page(page, priority), self._scores.parts(page.facts)) if self._parts else _page(page, priority)
 
 
 class ArchivedRows:
@@ -90,7 +76,7 @@ class ArchivedRows:
                 row.title if page is None else page.title,
                 None if page is None else page.description,
                 None if page is None else page.canonical,
-                _digest(row.digest),
+                digest_text(row.digest),
                 found.text,
                 found.text_source,
                 None if page is None else page.language_source,
@@ -104,7 +90,7 @@ class ArchivedRows:
             page = found.page
             if page is None or page.markdown is None:
                 continue
-            digest = _digest(row.digest)
+            digest = digest_text(row.digest)
             folder.add(
                 row.url, page.markdown, title=page.title, fetched_at=row.at, language=page.language, digest=digest
             )
@@ -164,41 +150,3 @@ def _named(pages: list[tuple[int, list[int]]], reader: ExportReader) -> Iterator
         for target in ids:
             if url_id in names and target in names:
                 yield names[url_id], names[target]
-
-
-def _page(row: PageRow, priority: float) -> Row:
-    return (
-        row.url,
-        row.host,
-        row.state.word,
-        row.status,
-        row.depth,
-        priority,
-        row.size,
-        row.mime,
-        row.title,
-        row.language,
-        row.canonical,
-        _digest(row.digest),
-        row.at,
-        row.took,
-        row.next_visit,
-        row.found_at,
-        row.found_on,
-        row.links,
-        row.duplicate_of,
-        row.near_duplicate_of,
-        row.distance,
-        row.redirect_to,
-        row.reason,
-        row.truncated,
-        row.etag,
-        row.last_modified,
-        row.warc_file,
-        row.warc_offset,
-        row.warc_length,
-    )
-
-
-def _digest(digest: bytes | None) -> str | None:
-    return None if digest is None else sha1_text(digest)

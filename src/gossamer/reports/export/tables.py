@@ -2,14 +2,18 @@
 MIME type of their last visit."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from typing import NamedTuple
 
 from gossamer.errors import UsageError
+from gossamer.model.formats import sha1_text
+from gossamer.model.states import UrlState
+from gossamer.model.task import Via
 from gossamer.model.units import Instant
+from gossamer.reports.records import PageRow, PartsOf, PriorityOf
 
 _STATUS = re.compile(r"[1-9](\d\d|xx)", re.IGNORECASE)
 _MIME = re.compile(r"[a-z0-9!#$&^_.+-]+/([a-z0-9!#$&^_.+-]+|\*)", re.IGNORECASE)
@@ -95,40 +99,109 @@ class Kind(Enum):
 class Column(NamedTuple):
     name: str
     kind: Kind = Kind.TEXT
+    about: str = ""
+    null: bool = True  # the value may be unknown
+    values: tuple[str | int, ...] = ()  # empty: any
 
 
+PAGE_VERSION = 1
 PAGES = (
-    Column("url"),
-    Column("host"),
-    Column("state"),
-    Column("status", Kind.WHOLE),
-    Column("depth", Kind.WHOLE),
-    Column("priority", Kind.REAL),
-    Column("size", Kind.WHOLE),
-    Column("mime"),
+    Column("v", Kind.WHOLE, "version of this form", False, (PAGE_VERSION,)),
+    Column("url", about="in canonical form", null=False),
+    Column("host", null=False),
+    Column("state", about="what became of the URL", null=False, values=tuple(state.word for state in UrlState)),
+    Column("status", Kind.WHOLE, "HTTP status of the last response"),
+    Column("reason", about="why it is not stored, or why its last attempt failed"),
+    Column("depth", Kind.WHOLE, "links from a seed", False),
+    Column("via", about="how it was found", null=False, values=tuple(via.name.lower() for via in Via)),
+    Column("priority", Kind.REAL, "score that the ordering of the crawl gives it now", False),
+    Column("size", Kind.WHOLE, "bytes of the document"),
+    Column("mime", about="type of the document"),
     Column("title"),
-    Column("language"),
-    Column("canonical"),
-    Column("digest"),
-    Column("fetched_at", Kind.MOMENT),
-    Column("took", Kind.REAL),
-    Column("next_visit", Kind.MOMENT),
+    Column("language", about="as declared"),
+    Column("canonical", about="canonical URL that the page declares, if it is another one"),
+    Column("digest", about="of the document without its codings: sha1: and base 32"),
+    Column("fetched_at", Kind.MOMENT, "time of the last response"),
+    Column("took", Kind.REAL, "seconds of the last response"),
+    Column("next_visit", Kind.MOMENT, "not visited before this time"),
     Column("found_at", Kind.MOMENT),
-    Column("found_on"),
-    Column("links", Kind.WHOLE),
-    Column("duplicate_of"),
-    Column("near_duplicate_of"),
-    Column("distance", Kind.WHOLE),
-    Column("redirect_to"),
-    Column("reason"),
-    Column("truncated"),
-    Column("etag"),
-    Column("last_modified"),
-    Column("warc_file"),
-    Column("warc_offset", Kind.WHOLE),
-    Column("warc_length", Kind.WHOLE),
+    Column("found_on", about="URL of the page on which it was found first"),
+    Column("links", Kind.WHOLE, "pages that link to it", False),
+    Column("duplicate_of", about="URL under which the same document is stored"),
+    Column("near_duplicate_of", about="URL of the page that it resembles"),
+    Column("distance", Kind.WHOLE, "differences to the page that it resembles, of 64"),
+    Column("redirect_to", about="target of the redirect"),
+    Column("truncated", about="why only the beginning is stored: length, time or disconnect"),
+    Column("unverified", Kind.FLAG, "fetched without checking the certificate", False),
+    Column("replaced_characters", Kind.WHOLE, "characters that are invalid in the encoding of the page", False),
+    Column("etag", about="ETag of the last response"),
+    Column("last_modified", about="Last-Modified of the last response"),
+    Column("rendered", Kind.FLAG, "the document is that of a browser, not the one received", False),
+    Column("warc_file", about="name of the WARC file that has the document"),
+    Column("warc_offset", Kind.WHOLE, "of the record in the file"),
+    Column("warc_length", Kind.WHOLE, "of the record in the file"),
 )
-PAGES_WITH_PARTS = (*PAGES, Column("priority_parts", Kind.PARTS))
+"""`page/1`: the form of a page in every output. A new column keeps the version, any other change raises it."""
+PAGES_WITH_PARTS = (*PAGES, Column("priority_parts", Kind.PARTS, "parts of the priority by name", False))
+
+
+def schema_name(columns: Sequence[Column]) -> str | None:
+    """The name of the JSON Schema of a table, if it has one."""
+    return f"page/{PAGE_VERSION}" if tuple(columns) in (PAGES, PAGES_WITH_PARTS) else None
+
+
+class PageColumns:
+    """The columns of a page, with the parts of its priority if they are wanted."""
+
+    def __init__(self, priority_of: PriorityOf, parts_of: PartsOf | None = None) -> None:
+        self._priority_of = priority_of
+        self._parts_of = parts_of
+        self.columns = PAGES if parts_of is None else PAGES_WITH_PARTS
+
+    def row(self, page: PageRow) -> Row:
+        row: Row = (
+            PAGE_VERSION,
+            page.url,
+            page.host,
+            page.state.word,
+            page.status,
+            page.reason,
+            page.depth,
+            page.via.name.lower(),
+            self._priority_of(page.facts),
+            page.size,
+            page.mime,
+            page.title,
+            page.language,
+            page.canonical,
+            digest_text(page.digest),
+            page.at,
+            page.took,
+            page.next_visit,
+            page.found_at,
+            page.found_on,
+            page.links,
+            page.duplicate_of,
+            page.near_duplicate_of,
+            page.distance,
+            page.redirect_to,
+            page.truncated,
+            bool(page.unverified),
+            page.replaced,
+            page.etag,
+            page.last_modified,
+            False,  # documents are stored as received
+            page.warc_file,
+            page.warc_offset,
+            page.warc_length,
+        )
+        return row if self._parts_of is None else (*row, self._parts_of(page.facts))
+
+
+def digest_text(digest: bytes | None) -> str | None:
+    return None if digest is None else sha1_text(digest)
+
+
 LINKS = (
     Column("source"),
     Column("target"),

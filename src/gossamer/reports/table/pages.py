@@ -5,6 +5,7 @@ from typing import Any
 
 from gossamer.model.facts import DomainFacts, HostFacts, PriorityFacts
 from gossamer.model.states import UrlState
+from gossamer.model.task import Via
 from gossamer.reports.records import (
     DeadFilter,
     DeadLetter,
@@ -66,7 +67,7 @@ class PageQueries:
         with self._db.snapshot():
             found = [url_id for (url_id,) in self._db.fetch_all(ids, *values)]
             rows = self._db.fetch_all("page_rows", found) if found else []
-        return [PageRow._make((*row[:3], UrlState(row[3]), row[4], *_with_facts(row[5:]))) for row in rows]
+        return [PageRow._make((*row[:3], UrlState(row[3]), row[4], Via(row[5]), *_with_facts(row[6:]))) for row in rows]
 
 
 class DeadLetterQueries:

@@ -5,7 +5,7 @@ import { dateTime, reasons } from "./text.js";
 
 const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
 const LABELS = { way: "path from the seed" };
-const OPEN = ["verdicts", "attempts", "finding"];
+const OPEN = ["attempts", "finding"];
 
 // Explain the URL that was clicked, next to it.
 async function explain(pressed) {
@@ -29,11 +29,12 @@ async function showExplanation(form) {
 async function tell(url) {
   $("story").replaceChildren();
   const story = await read(`/explain?${new URLSearchParams({ url })}`);
-  const { form: canonical, state, reason, next, ...parts } = story;
+  const { answer, form: canonical, state, reason, next, ...parts } = story;
   const verdict = canonical.refused ? `refused: ${reasons(canonical.refused)}` : state ? `${state}${reason ? ` (${reason})` : ""}` : "never seen";
   $("story").replaceChildren(
     element("p", { class: "verdict" }, element("b", {}, verdict), element("br"), element("span", { class: "url" }, canonical.url ?? canonical.given)),
     ...(canonical.url ? [actions(canonical, state)] : []),
+    ...(answer ? [element("p", {}, answer)] : []),
     ...(next?.why ? [element("p", {}, next.due_at ? `Next: ${dateTime(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
     ...Object.entries(parts).filter(([name, part]) => NAMES[name] !== "" && something(part)).map(([name, part]) => chapter(name, part)),
   );

@@ -27,8 +27,9 @@ function trend(s) {
 
 const inAbout = (left) => `in about ${seconds(left)}${left < 600 ? "" : ` (${instant(Date.now() + 1000 * left)})`}`;
 
-// Text about the end. Politeness sets a lower bound: the longest queue of a host, with its gap after each response.
-function end(s, change) {
+// Text about the end, given the changes per second and the host with the longest queue (null: not known yet). Politeness sets a
+// lower bound: that queue, with the gap of the host after each response.
+export function describeEnd(s, change, longest) {
   if (s.state !== "running" || !s.queued) return "";
   const least = longest ? longest.queued * (longest.delay + longest.last_took) : 0;
   const bound = least > 60 ? `The queue of ${longest.host} alone takes ${seconds(least)}.` : "";
@@ -48,5 +49,5 @@ export function drawProgress(s) {
   const share = all ? Math.min(100, (100 * Math.max(0, done)) / all) : 0;
   $("progress-bar").style.width = `${share}%`;
   put($("progress-text"), s.max_pages ? `${count(done)} of at most ${count(all)} pages (${percent(share)})` : `${count(done)} of ${count(all)} known URLs done (${percent(share)})`);
-  put($("progress-end"), end(s, trend(s)));
+  put($("progress-end"), describeEnd(s, trend(s), longest));
 }

@@ -1,0 +1,276 @@
+"""The status of a crawl on disk: its totals, what it waits for and, if it is running, what its process says. For
+`gossamer status` and stored crawls in Python."""
+
+import dataclasses
+from typing import Annotated, Literal, TypedDict
+
+from gossamer.clock import clock_of
+from gossamer.config.load import known_shape
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides, merged_overrides
+from gossamer.crawl.run.directory import STATUS, holder_of, parts_of, read_layout
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl
+from gossamer.model.units import Instant
+from gossamer.observe import formatter
+from gossamer.observe.freshness import FreshnessMetrics, freshness_object, merge_freshness
+from gossamer.observe.snapshot import Snapshot, crawl_state, read_status_file
+from gossamer.observe.wait_reasons import Waits, merge_waits, waiting_for
+from gossamer.recrawl.freshness import stored_freshness_metrics
+from gossamer.reports.all_workers import join_totals
+from gossamer.reports.records import Json
+from gossamer.workers.hub import merge_snapshots
+
+WaitsObject = TypedDict(
+    "WaitsObject",
+    {
+        "for": Annotated[str, "what keeps it from going on, as text"],
+        "in_flight": Annotated[int | None, "visits"],
+        "unread": Annotated[int, "documents that were fetched and are not stored yet"],
+        "due": Annotated[int | None, "queued URLs that are due, including those in flight"],
+        "ready_hosts": Annotated[int, "hosts with due URLs that may be contacted now"],
+        "resting_hosts": Annotated[int, "hosts with queued URLs that may not be contacted yet"],
+        "next_contact": str | None,
+        "retries": Annotated[int | None, "queued URLs whose next attempt is due later"],
+        "next_retry": str | None,
+        "recrawls": Annotated[int, "visited URLs with a date for their next visit"],
+        "next_recrawl": str | None,
+        "missing": Annotated[int, "URLs that answered 4xx"],
+        "next_missing": str | None,
+        "urls_counted_to": Annotated[int | None, "counts of retries and recrawls stop here"],
+        "hosts_counted_to": Annotated[int | None, "counts of hosts stop here"],
+        "dns_failing": bool,
+        "proxy_failing": bool,
+        "store_failing": bool,
+        "store_slow": bool,
+        "paused": bool,
+    },
+)
+
+
+class OrdersObject(TypedDict):
+    paused: bool
+    paused_hosts: list[str]
+    dropped_hosts: list[str]
+    delays: Annotated[dict[str, float], "seconds by host"]
+
+
+class RecrawlObject(TypedDict):
+    refreshed: int
+    not_modified: int
+    unchanged: int
+    changed: int
+    reported: int
+    freshness: Annotated[float | None, "estimated share of pages that are unchanged since their last visit"]
+    price: Annotated[float | None, "the minimum value of a visit"]
+    scheduled: Annotated[int, "URLs with a date"]
+    visits_a_day: Annotated[float, "visits that these URLs demand"]
+    budget: Annotated[float | None, "visits allowed per day"]
+    budget_used: Annotated[float | None, "share of the budget in use"]
+    refreshes_a_day: float
+    discoveries_a_day: float
+    refresh_share: Annotated[float | None, "share of visits to known URLs"]
+    overdue: Annotated[int, "URLs whose date has passed"]
+    waiting: Annotated[int, "pages queued for another visit"]
+    dear_hosts: Annotated[int, "hosts with a higher price, because they allow fewer visits than their pages are worth"]
+
+
+class LoadObject(TypedDict):
+    mode: Literal["normal", "high"]
+    reason: str
+    selector_shares: Annotated[list[float], "percentage of visits by class"]
+
+
+class StatusObject(TypedDict):
+    """`status/1`. Times are ISO 8601 in UTC."""
+
+    v: Literal[1]
+    pages: Annotated[int, "documents stored"]
+    fetched: Annotated[int, "responses received"]
+    bytes: int
+    discovered: int
+    queued: int
+    duplicates: int
+    near_duplicates: int
+    refreshed: Annotated[int, "visits to URLs visited before"]
+    not_modified: int
+    unchanged: int
+    changed: int
+    reported: Annotated[int, "visits brought forward because a sitemap or feed reported a change"]
+    sitemaps: int
+    sitemap_urls: int
+    errors: Annotated[dict[str, int], "by reason"]
+    excluded: Annotated[dict[str, int], "by reason"]
+    dead: Annotated[int, "dead letters"]
+    hosts: int
+    finished: Annotated[bool, "nothing is left to do"]
+    states: Annotated[dict[str, int], "URLs by state"]
+    statuses: Annotated[dict[str, int], "responses by class of status"]
+    dead_by_reason: dict[str, int]
+    domains: int
+    seeds: int
+    robots_fetched: int
+    warc_files: int
+    warc_bytes: int
+    dir: str
+    running: bool
+    state: Annotated[str, "at rest, or the state that the service shows"]
+    next_due: Annotated[str | None, "when the next URL may be visited"]
+    waits: WaitsObject
+    ordered: Annotated[OrdersObject, "settings made through the service"]
+    recrawl: RecrawlObject
+    load: Annotated[LoadObject | None, "null if it is not running"]
+    options: Annotated[dict[str, object], "settings that the directory remembers"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlStatus:
+    """The status of a crawl at one time."""
+
+    directory: str
+    now: Instant
+    holder: int | None  # the process that uses the crawl; None: none
+    totals: Json
+    state: str
+    waits: Waits
+    overrides: Overrides
+    freshness: FreshnessMetrics
+    live: Snapshot | None  # of the running process, if it is recent
+    options: Json  # that the crawl remembers
+
+
+def read_status(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
+    """The status of an open crawl. Raises StoreFailed."""
+    directory = location.directory
+    holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
+    now = clock_of(directory).now()
+    readers = [reader.status for reader in crawl.readers]
+    totals = [reader.totals() for reader in readers]
+    layout = read_layout(directory)
+    outbox = sum(reader.count_outbox() for reader in readers)
+    lives = [
+        None if process is None else read_status_file(part / STATUS, process, now)
+        for part, process in zip(crawl.parts, holders, strict=True)
+    ]
+    found = join_totals(totals, outbox)
+    freshness = [stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now) for reader in readers]
+    waits = merge_waits(
+        [
+            waits_of(reader.waits(now), own, running=process is not None)
+            for reader, own, process in zip(readers, lives, holders, strict=True)
+        ]
+    )
+    if outbox and waits.due is not None:  # they are queued as soon as their owners have them
+        waits = dataclasses.replace(waits, due=waits.due + outbox)
+    known = [own for own in lives if own is not None]
+    live = merge_snapshots(known, finished=False) if known else None
+    return CrawlStatus(
+        directory=str(directory),
+        now=now,
+        holder=holder,
+        totals=found,
+        state="at rest" if holder is None else state_by(live, _number(found["queued"])),
+        waits=waits,
+        overrides=merged_overrides(reader.fact(OVERRIDES_KEY) for reader in readers),
+        freshness=merge_freshness([(each, _number(own["pages"])) for each, own in zip(freshness, totals, strict=True)]),
+        live=live,
+        options=known_shape(crawl.reader.status.options() if layout is None else layout[1]),
+    )
+
+
+def status_object(status: CrawlStatus) -> Json:
+    """`status/1`."""
+    running = status.holder is not None
+    return {
+        "v": 1,
+        **status.totals,
+        "dir": status.directory,
+        "running": running,
+        "state": status.state,
+        "next_due": formatter.timestamp(next_due(status.waits, status.now)),
+        "waits": waits_object(status.waits, running, status.now),
+        "ordered": orders_object(status.overrides),
+        "recrawl": recrawl_object(status.totals, status.freshness),
+        "load": None if status.live is None else load_object(status.live),
+        "options": status.options,
+    }
+
+
+def waits_of(waits: Waits, live: Snapshot | None, *, running: bool) -> Waits:
+    """What is on record, with what only the running process knows. Without one nothing is in flight."""
+    if not running:
+        return dataclasses.replace(waits, in_flight=0)
+    if live is None:
+        return waits
+    # On record a host that is being visited looks as if it might be contacted; its process knows better.
+    return dataclasses.replace(
+        waits,
+        in_flight=live.in_flight,
+        unread=live.documents_waiting,
+        ready_hosts=live.hosts_ready,
+        dns_failing=live.dns_failing,
+        proxy_failing=live.proxy_failing,
+        store_failing=live.store_failing,
+        store_slow=live.store_slow,
+        paused=live.paused,
+    )
+
+
+def state_by(live: Snapshot | None, queued: int) -> str:
+    """The state of a running crawl, as the service names it; `running` if there is no recent snapshot."""
+    if live is None:
+        return "running"
+    return crawl_state(
+        stopping=live.stopping,
+        paused=live.paused,
+        store_failing=live.store_failing,
+        store_slow=live.store_slow,
+        busy=queued > 0 or live.in_flight > 0,
+    )
+
+
+def next_due(waits: Waits, now: Instant) -> Instant | None:
+    """When the next URL may be visited; None if none is queued."""
+    if waits.ready_hosts:
+        return now
+    return min((when for when in (waits.next_contact, waits.next_retry) if when is not None), default=None)
+
+
+def for_what(waits: Waits, running: bool, now: Instant) -> str:
+    """What keeps the crawl from going on; of one at rest, that somebody starts it."""
+    found = waiting_for(waits, now)
+    if running or not (found or waits.due):
+        return found
+    return f"a start of the crawl, then {found}" if found else "a start of the crawl"
+
+
+def waits_object(waits: Waits, running: bool, now: Instant) -> Json:
+    """Numbers, and moments in ISO 8601; null is not known, or not there. See `Waits`."""
+    found: Json = {"for": for_what(waits, running, now)}
+    for field in dataclasses.fields(waits):
+        value = getattr(waits, field.name)
+        found[field.name] = formatter.timestamp(value) if field.name.startswith("next_") else value
+    return found
+
+
+def load_object(live: Snapshot) -> Json:
+    shares = [round(share, 2) for share in live.selector_shares]
+    return {"mode": live.load, "reason": live.load_reason, "selector_shares": shares}
+
+
+def orders_object(overrides: Overrides) -> Json:
+    """Whether the whole crawl is paused, and all hosts that are not crawled as any other; delays in seconds."""
+    return {
+        "paused": overrides.paused,
+        "paused_hosts": sorted(overrides.hosts.paused),
+        "dropped_hosts": sorted(overrides.hosts.dropped),
+        "delays": dict(sorted(overrides.hosts.delays.items())),
+    }
+
+
+def recrawl_object(found: Json, figures: FreshnessMetrics) -> Json:
+    """Results and cost of recrawling, and the estimated freshness."""
+    counted = {name: found[name] for name in ("refreshed", "not_modified", "unchanged", "changed", "reported")}
+    return {**counted, **freshness_object(figures)}
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
