@@ -14,7 +14,6 @@ from gossamer.lab.simweb.config import SimWebConfig, preset
 from gossamer.lab.simweb.endless import EndlessHosts
 from gossamer.lab.simweb.server import Request
 from gossamer.lab.simweb.traps import KINDS, MANY_HOSTS
-from tests.integration.crawl_checks import page_requests
 from tests.integration.crawl_process import PATIENCE, Command, Constants, Ended, Json, Scene, gossamer, scene
 
 pytestmark = pytest.mark.service
@@ -38,12 +37,14 @@ class Trapped:
         self.hosts: dict[str, set[str]] = {}
         honest = set().union(*endless.honest_urls().values())
         for request in requests:
+            if request.target in ("/robots.txt", "/sitemap.xml"):
+                continue
             kind = endless.kind_of(request.host)
             if kind is None:
                 continue
             self.hosts.setdefault(kind[1], set()).add(request.host)
             url = endless.base_of(request.host) + request.target
-            if request.target != "/robots.txt" and url not in honest and not request.target.startswith("/item/"):
+            if url not in honest and not request.target.startswith("/item/"):
                 self.of_trap[kind[1]] += 1
             self.asked.add(url)
 
@@ -64,7 +65,7 @@ def crawled(folder: Path, config: SimWebConfig, toml: str, *constants: Constants
         assert ended.status == 0, ended.err
         endless = stage.web.web().endless
         stage.web.__exit__(None, None, None)  # so that its log is complete
-        yield Trapped(stage, ended, endless, page_requests(stage.web.requests()))
+        yield Trapped(stage, ended, endless, stage.web.requests())
 
 
 @pytest.fixture(scope="module")
