@@ -58,7 +58,7 @@ PAGE = """<!doctype html>
 <body><h1>The page</h1><p>Two pages of this site, <a href="/second">the second</a> and <a href="third?of=3">the
 third</a>, and <a href="http://elsewhere.test/">another site</a>.</p></body></html>
 """
-ROBOTS = "User-agent: *\nAllow: /\n"
+ROBOTS = "User-agent: *\nDisallow: /sitemap.xml\n"
 TIME_LIMIT_S = 300
 
 

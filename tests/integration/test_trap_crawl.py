@@ -37,12 +37,14 @@ class Trapped:
         self.hosts: dict[str, set[str]] = {}
         honest = set().union(*endless.honest_urls().values())
         for request in requests:
+            if request.target in ("/robots.txt", "/sitemap.xml"):
+                continue
             kind = endless.kind_of(request.host)
             if kind is None:
                 continue
             self.hosts.setdefault(kind[1], set()).add(request.host)
             url = endless.base_of(request.host) + request.target
-            if request.target != "/robots.txt" and url not in honest and not request.target.startswith("/item/"):
+            if url not in honest and not request.target.startswith("/item/"):
                 self.of_trap[kind[1]] += 1
             self.asked.add(url)
 

@@ -62,7 +62,9 @@ class LargeFile:
 
 
 def test_a_large_unwanted_body_is_not_downloaded(tmp_path: Path) -> None:
-    (tmp_path / "my.toml").write_text(f'[fetch]\nkinds = ["html"]\nmax_body_bytes = {60 * MEGABYTE}\n')
+    (tmp_path / "my.toml").write_text(
+        f'[fetch]\nkinds = ["html"]\nmax_body_bytes = {60 * MEGABYTE}\n[sitemaps]\nwell_known = false\n'
+    )
     unwanted, wanted = LargeFile("video/mp4"), LargeFile("text/html")
     options = ("--config", tmp_path / "my.toml", *LOCAL)
     with unwanted.serving() as base:
