@@ -28,7 +28,7 @@ from tests.hostile.scripted import site
 from tests.hostile.small_crawl import UNGUESSED, SmallCrawl
 from tests.hostile.survival import SECRET
 from tests.integration.crawl_process import Json, gossamer
-from tests.integration.small_server import Answer, SmallServer, links
+from tests.integration.small_server import Answer, SmallServer
 from tests.name_server import NXDOMAIN, A, Reply, a, only
 
 PAGE = "http://page.test/dir/"
