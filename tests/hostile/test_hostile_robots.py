@@ -379,7 +379,7 @@ def test_rb_15_each_scheme_has_its_own_rules(tmp_path: Path) -> None:
     assert secure.base.startswith("https://127.0.0.1:")
     assert plain.paths() == ["/robots.txt", "/", "/open"]
     assert secure.paths() == ["/robots.txt", "/", "/private"]
-    assert other.paths() == ["/robots.txt", "/", "/open", "/private"]
+    assert other.paths()[:2] == ["/robots.txt", "/"] and sorted(other.paths()[2:]) == ["/open", "/private"]
 
 
 def test_rb_15_one_port_has_other_rules_for_another_scheme() -> None:
@@ -396,7 +396,7 @@ def test_rb_15_each_port_has_its_own_rules(tmp_path: Path) -> None:
         crawl.run(one.base + "/", other.base + "/")
 
     assert one.paths() == ["/robots.txt", "/", "/open"]
-    assert other.paths() == ["/robots.txt", "/", "/open", "/private"]
+    assert other.paths()[:2] == ["/robots.txt", "/"] and sorted(other.paths()[2:]) == ["/open", "/private"]
 
 
 @pytest.mark.parametrize(

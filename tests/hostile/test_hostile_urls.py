@@ -28,7 +28,7 @@ from tests.hostile.scripted import site
 from tests.hostile.small_crawl import UNGUESSED, SmallCrawl
 from tests.hostile.survival import SECRET
 from tests.integration.crawl_process import Json, gossamer
-from tests.integration.small_server import Answer, SmallServer, links
+from tests.integration.small_server import Answer, SmallServer
 from tests.name_server import NXDOMAIN, A, Reply, a, only
 
 PAGE = "http://page.test/dir/"
@@ -151,7 +151,8 @@ def test_ur_07_the_limit_is_that_of_the_canonical_form(length: int, enters: bool
 def test_ur_07_what_is_too_long_is_on_record_by_its_beginning_and_a_digest(tmp_path: Path) -> None:
     monsters = [f"http://user:{SECRET}@h.test/" + "a" * length for length in (1_000_000, 20_000, 3_000)]
     crawl = SmallCrawl(tmp_path)
-    with SmallServer({"/": links(*monsters), "/away": Answer("", 302, {"Location": monsters[2]})}) as server:
+    page = Answer("<!DOCTYPE html>" + "".join(f'<a href="{monster}">x</a>' for monster in monsters))
+    with SmallServer({"/": page, "/away": Answer("", 302, {"Location": monsters[2]})}) as server:
         crawl.run(server.base + "/", server.base + "/away")
 
     found = json.loads(gossamer("explain", server.base + "/", "--dir", crawl.dir, "--json").out)["content"][

@@ -77,7 +77,7 @@ def test_the_stories_of_a_whole_simulated_web_agree_with_its_pages(tmp_path: Pat
         if known["state"] == "queued" and order == "mercator":
             # It stands where it was put, and links since then move it only now and then: if so, that is told.
             put_by = standing["priority"] if standing["queued_with"] is None else standing["queued_with"]
-            assert standing["front"] == Mercator().front_of(float(str(put_by)))
+            assert standing["front"] == Mercator().front_of(float(str(put_by)) * Mercator.unit)
         elif known["state"] == "queued":
             assert standing["queued_with"] is None
         if known["reason"] == "robots_denied":

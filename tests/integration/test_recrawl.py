@@ -90,7 +90,7 @@ def test_what_has_not_changed_is_a_revisit_record_and_keeps_its_facts(
 
     assert lives.site[path].answered == [200, again, again]
     assert lives.copy.records(path) == ["response", profile, profile]
-    kept = before.keys() - {"fetched_at", "next_visit", "priority"}
+    kept = before.keys() - {"fetched_at", "took", "next_visit", "priority", "etag"}
     assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
     assert str(after["fetched_at"]) > str(before["fetched_at"])
     assert rows(lives.copy, f"SELECT visits, changes FROM urls WHERE url LIKE '%{path}'") == [(3, 0)]

@@ -50,7 +50,8 @@ def test_weeks_pass_for_crawl_web_and_commands_alike_and_go_on_from_there(tmp_pa
 
 def test_a_crawl_of_the_world_does_not_become_a_rehearsal(tmp_path: Path) -> None:
     (tmp_path / "crawl").mkdir()
-    made = gossamer("crawl", "http://127.0.0.1:8099/", "--dir", tmp_path / "crawl", "--quiet", cwd=tmp_path)
+    fixed = ("--dir", tmp_path / "crawl", "--exclude-domain", "x.test", "--quiet")
+    made = gossamer("crawl", "http://x.test/", *fixed, cwd=tmp_path)
 
     ended = gossamer("crawl", "--dir", tmp_path / "crawl", "--rehearse", 10, cwd=tmp_path)
 

@@ -49,7 +49,7 @@ def test_hosts_that_were_paused_or_slowed_are_so_for_the_command_line_too(tmp_pa
         assert "1 host paused through the service, so not contacted: 127.0.0.1." in ended.err
         assert "crawl.left_paused" in (directory / "crawl.log").read_text()
         paused, slowed = (gossamer("hosts", "--dir", directory, "--host", f"127.0.0.{n}").out for n in (1, 2))
-        assert "paused through the service" in paused and "delay 300 ms by order" in slowed
+        assert "paused through the service" in paused and "delay set through the service" in slowed
         status = json.loads(gossamer("status", "--dir", directory, "--json").out)
         assert status["ordered"] == {
             "paused": True,

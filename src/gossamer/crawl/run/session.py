@@ -12,9 +12,9 @@ from gossamer.clock import cpu_seconds
 from gossamer.config.load import Config
 from gossamer.crawl.hooks import Hook, HookRunner, hook_named
 from gossamer.crawl.observers import CrawlObserver
-from gossamer.crawl.page_log import PATIENCE, PageLog
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.page_log import PATIENCE, PageLog
 from gossamer.crawl.run.seed_outcomes import count_seeds
 from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError

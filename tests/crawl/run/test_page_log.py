@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.crawl import page_log
 from gossamer.crawl.events import Outcome
-from gossamer.crawl.page_log import PageLog
+from gossamer.crawl.run import page_log
+from gossamer.crawl.run.page_log import PageLog
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 
