@@ -90,14 +90,19 @@ def test_the_first_interrupt_ends_a_blocking_run_with_a_summary(tmp_path: Path) 
 
     with SmallServer(endless) as server:
         code = (
-            "import gossamer\n"
+            "import gossamer, signal\n"
+            # A shell starts background jobs with the signal ignored, and processes inherit that.
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             f"crawl = gossamer.Crawl({server.base + '/'!r}, dir='c', allow_private=True, delay=0.02, max_depth=10**6)\n"
             "print(gossamer.run(crawl), crawl.status().stopped)"
         )
         with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
             wait_until(lambda: len(server.asked) > 5 or process.poll() is not None, "some requests")
             os.kill(process.pid, signal.SIGINT)
-            out, _ = process.communicate()
+            try:
+                out, _ = process.communicate(timeout=300)
+            finally:
+                process.kill()
 
     assert process.returncode == 0
     assert out.startswith("<Summary stopped: interrupted, ") and out.endswith(" interrupted\n")
