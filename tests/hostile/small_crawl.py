@@ -31,7 +31,8 @@ class SmallCrawl:
 
     def command(self, seeds: Iterable[str], *options: object) -> list[object]:
         fixed = ["--dir", self.dir, "--config", self._toml, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
-        return ["crawl", *seeds, *fixed, *options, self._constants]
+        # First in, first out: with classes, chance decides which of two URLs is fetched first.
+        return ["crawl", *seeds, *fixed, "--order", "bfs", *options, self._constants]
 
     def run(self, *seeds: str) -> Ended:
         """To its end. The process comes to a good one (G1) without growing (G3), it was polite by its own audit (G11),
