@@ -231,7 +231,7 @@ def test_the_object_has_every_part_and_moments_as_text() -> None:
 
     found = json.loads(json.dumps(story_object(story)))
 
-    assert found.keys() == {field.name for field in dataclasses.fields(Story)}
+    assert found.keys() == {"v", *(field.name for field in dataclasses.fields(Story))}
     assert found["finding"]["seed"] == {"where": "argument 1", "added_at": "2023-11-14T22:13:20.000Z"}
     assert found["attempts"][0]["visited_at"] == "2023-11-14T22:13:00.000Z"
     assert found["archive"]["problem"] == "cut"
