@@ -168,7 +168,13 @@ def test_explain_tells_why_the_next_visit_is_when_it_is(lives: Lives) -> None:
 
 
 def test_status_tells_how_fresh_the_copies_are_and_what_that_costs(lives: Lives) -> None:
-    told = gossamer("status", "--dir", lives.copy.dir, "--json").report["recrawl"]
+    def now() -> Json:
+        found = gossamer("status", "--dir", lives.copy.dir, "--json").report["recrawl"]
+        assert isinstance(found, dict)
+        return found
+
+    wait_until(lambda: now()["overdue"] == 12, "all dates to pass")
+    told = now()
     text = gossamer("status", "--dir", lives.copy.dir).out
 
     assert isinstance(told, dict)

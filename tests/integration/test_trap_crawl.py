@@ -215,8 +215,12 @@ def test_tr_14_pages_behind_redirects_end(all_traps: Trapped) -> None:
 
 
 def test_tr_15_a_new_script_in_every_link_ends(all_traps: Trapped) -> None:
-    assert all_traps.of_trap["scripts"] <= 1_000 // SCALE + 192  # shapes that have a budget of their own
     assert reasons_on(all_traps, "scripts") == {"trap:endless"}
+
+
+@pytest.mark.timed  # visits that are loaded or in flight when it is cut still count
+def test_tr_15_few_pages_of_it_are_fetched(all_traps: Trapped) -> None:
+    assert all_traps.of_trap["scripts"] <= 1_000 // SCALE + 192  # shapes that have a budget of their own
 
 
 def test_tr_16_hosts_that_redirect_to_new_hosts_end(all_traps: Trapped) -> None:
