@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,7 +169,7 @@ def test_explain_tells_why_the_next_visit_is_when_it_is(lives: Lives) -> None:
 
 
 def test_status_tells_how_fresh_the_copies_are_and_what_that_costs(lives: Lives) -> None:
-    def now() -> Json:
+    def now() -> dict[str, Any]:
         found = gossamer("status", "--dir", lives.copy.dir, "--json").report["recrawl"]
         assert isinstance(found, dict)
         return found
