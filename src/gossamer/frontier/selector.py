@@ -40,7 +40,7 @@ class SelectorRatios:
         return len(self.normal)
 
     def for_classes(self, fronts: int) -> "SelectorRatios":
-        """The shares of each of so many classes. The total of a group stays what it is."""
+        """The share of each of N classes. The total of each group is unchanged."""
         return SelectorRatios(_divided(self.normal, fronts), _divided(self.high, fronts))
 
     def for_load(self, load: Load) -> tuple[float, ...]:

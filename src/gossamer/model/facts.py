@@ -29,7 +29,7 @@ def share_per_link(links: int) -> int:
 
 
 def steps_from(steps: int, *, same_host: bool) -> int:
-    """The steps of a page that a page with so many steps links to."""
+    """The steps of a page that is linked from a page with this number of steps."""
     return steps + 1 if same_host else 0
 
 

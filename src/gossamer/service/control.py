@@ -231,7 +231,7 @@ class Control:
         unfinished = crawl.engine.limit_enforcement.start()
         self._is_superseded, self._requeued, self._unchecked = False, 0, crawl.counters.total["discovered"]
         self._enforcement = task = asyncio.create_task(self._apply_limits(unfinished))
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be waiting for it
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # it may have no waiter
         return task
 
     async def _apply_limits(self, unfinished: frozenset[int]) -> None:
