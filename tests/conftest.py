@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.backends.postgres.postgres_databases import PostgresDatabases
 
 if TYPE_CHECKING:
     from tests.postgres_server import PostgresServer
@@ -46,6 +50,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return places.get(item.path.stem, len(LONGEST) + (item.path not in crawls))
 
     items.sort(key=place)
+
+
+@pytest.fixture(scope="session")
+def postgres_databases() -> "Iterator[PostgresDatabases]":
+    """Databases on a server that the tests of a process share."""
+    from tests.backends.postgres.postgres_databases import shared_databases
+
+    with shared_databases() as databases:
+        yield databases
 
 
 @pytest.fixture(autouse=True)

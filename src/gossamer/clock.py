@@ -124,3 +124,8 @@ class VirtualClock:
 def cpu_seconds() -> float:
     """CPU time used by this process so far, all threads."""
     return time.process_time()
+
+
+def sleep(seconds: float) -> None:
+    """Let the calling thread wait; not for the event loop."""
+    time.sleep(seconds)

@@ -11,7 +11,8 @@ GossamerError
 │   └── NotThisCrawl     it contains another crawl, or none
 │       └── OldSchema        its database has an older schema
 ├── StoreFailed      the store could not be read or written
-│   └── DiskFull         no space left: free some and run the same command again
+│   ├── DiskFull         no space left: free some and run the same command again
+│   └── ConnectionLost   its server cannot be reached: what failed may be repeated
 ├── ArchiveError     a capture cannot be read back
 │   └── DamagedRecord    no whole record where one should be
 ├── SearchFailed     a search engine gave no seeds: exit 1, the message says why
@@ -94,6 +95,10 @@ class StoreFailed(GossamerError):
 
 class DiskFull(StoreFailed):
     """No space left for a file, which the message names."""
+
+
+class ConnectionLost(StoreFailed):
+    """The server of the store cannot be reached, or the connection to it was lost. What failed may be repeated."""
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

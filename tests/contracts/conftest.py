@@ -10,6 +10,7 @@ import pytest
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryArchive, MemoryContactJournal, MemoryTables
+from gossamer.backends.postgres.driver import PostgresTables
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.backends.warc.archive import WarcArchive
 from gossamer.backends.warc.captures import WarcCaptures
@@ -17,13 +18,11 @@ from gossamer.frontier.ports import OtherWorkers
 from gossamer.reports.ports import Archive
 from gossamer.store.ports import CaptureFiles, ContactJournal
 from gossamer.workers.shared_gates import SharedGates, make_table
+from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.backends.sqlite.sqlite_store import AnyTables
 from tests.backends.warc.warc_samples import new_ids, writer_in
 
-TABLES: dict[str, Callable[[Path], AnyTables]] = {
-    "sqlite": lambda directory: SqliteTables(directory / "crawl.db"),
-    "memory": lambda directory: MemoryTables(),
-}
+TABLES = ("sqlite", "memory", "postgres")
 JOURNALS: dict[str, Callable[[Path], ContactJournal]] = {
     "file": lambda directory: ContactLog((directory / "contacts.0", directory / "contacts.1")),
     "memory": lambda directory: MemoryContactJournal(),
@@ -68,9 +67,14 @@ GATES: dict[str, Callable[[], AbstractContextManager[Gates]]] = {"shared memory"
 @pytest.fixture(params=TABLES)
 def tables(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyTables]:
     """The tables of a new crawl."""
-    made = TABLES[request.param](tmp_path)
-    yield made
-    if isinstance(made, MemoryTables):
+    if request.param == "postgres":
+        databases: PostgresDatabases = request.getfixturevalue("postgres_databases")
+        yield PostgresTables(databases.create(), unsafe=True)
+    elif request.param == "sqlite":
+        yield SqliteTables(tmp_path / "crawl.db")
+    else:
+        made = MemoryTables()
+        yield made
         made.close()
         assert list(tmp_path.iterdir()) == []  # it has left nothing on disk
 

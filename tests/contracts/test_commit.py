@@ -38,8 +38,7 @@ def store(tables: AnyTables) -> Iterator[Store]:
 
 def everything(store: Store) -> dict[str, list[tuple[object, ...]]]:
     """All rows of all tables."""
-    tables = [str(name) for (name,) in store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return {table: sorted(store.rows(f"SELECT * FROM {table}"), key=repr) for table in tables}
+    return {table: sorted(store.rows(f"SELECT * FROM {table}"), key=repr) for table in store.table_names()}
 
 
 def fronts(store: Store) -> dict[tuple[object, object], float]:

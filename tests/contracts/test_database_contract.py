@@ -29,7 +29,6 @@ def test_new_tables_are_empty(db: Database) -> None:
     assert db.fetch_one("host_by_name", "a.test") is None
     assert db.fetch_value("fact", "order") is None
     assert db.fetch_value("last_url") == 0
-    assert db.fetch_column("urls_since", 0) == []
     assert db.read_rows("fronts_of", [(1,), (2,)]) == []
 
 
@@ -49,12 +48,13 @@ def test_a_statement_says_how_many_rows_it_changed(db: Database) -> None:
 def test_any_number_of_rows_is_written_in_order(db: Database, number: int) -> None:
     rows = [(f"counter {n % 7}", n) for n in range(number)]
 
-    assert db.write_rows("count", rows) == number
+    db.write_rows("count", rows)
     totals = dict(db.fetch_all("counters"))
     assert totals == {
         f"counter {rest}": sum(n for n in range(number) if n % 7 == rest) for rest in range(min(7, number))
     }
 
+    assert db.write_rows("set_fact", [(f"fact {n}", str(n)) for n in range(number)]) == number
     db.write_rows("set_fact", [("last", str(n)) for n in range(number)])
     assert db.fetch_value("fact", "last") == (str(number - 1) if number else None)
 
@@ -67,7 +67,6 @@ def test_rows_are_read_for_many_keys_at_once(db: Database) -> None:
     found = db.read_rows("pages_of", [(n,) for n in (500, 3, 9999, 1, *range(10, 300))])
 
     assert {tuple(row) for row in found} == {(n, urls[n - 1]) for n in (500, 3, 1, *range(10, 300))}
-    assert db.fetch_column("urls_since", 498) == [498, 499, 500]
 
 
 def test_values_come_back_as_they_were(db: Database) -> None:

@@ -130,7 +130,7 @@ def test_targets_that_are_not_in_the_table_are_in_the_graph_and_make_no_rows(sto
 def test_the_graph_holds_the_targets_as_little_endian_numbers(store: Store) -> None:
     commit_links(store, 1, ("a.test", 2), ("b.org", -3))
 
-    (stored,) = store.db.execute("SELECT targets FROM links WHERE url_id = 1").fetchone()
+    stored = store.db.execute("SELECT targets FROM links WHERE url_id = 1")[0][0]
 
     assert stored == b"\x02\0\0\0\0\0\0\0" + b"\xfd" + b"\xff" * 7
     assert unpack_numbers(stored) == [2, -3]
@@ -156,7 +156,7 @@ def test_a_page_that_is_fetched_again_counts_only_what_is_new_on_it(tables: AnyT
     assert counts(store) == {2: (1, 0), 3: (1, 0), 4: (1, 0), 7: (1, 1)}
     assert sorted(linked) == [Linked(1, 1, 0), Linked(2, 1, 1)]
     assert {move.url_id for move in moved} == {4, 7}
-    (stored,) = store.db.execute("SELECT targets FROM links WHERE url_id = 1").fetchone()
+    stored = store.db.execute("SELECT targets FROM links WHERE url_id = 1")[0][0]
     assert unpack_numbers(stored) == [3, 4, 7]
     store.close()
 

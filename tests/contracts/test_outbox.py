@@ -52,7 +52,8 @@ def test_the_same_url_twice_in_a_batch_is_put_out_once(store: Store) -> None:
 
 def test_it_goes_with_the_page_that_it_was_found_on(store: Store) -> None:
     commit(store, candidates=[candidate("aa.test", 1)])
-    commit(store, candidates=[candidate("b.test", 2, found_on=1), candidate("b.test", 3)])
+    page = int(str(store.value("SELECT id FROM urls")))
+    commit(store, candidates=[candidate("b.test", 2, found_on=page), candidate("b.test", 3)])
     assert [o.page for o in store.loader.outbox_urls(THEIRS, 0, 9)] == ["http://aa.test/0/1", None]
 
 
@@ -89,7 +90,7 @@ def test_what_comes_from_another_part_remembers_its_page(store: Store) -> None:
     page = Url("http://b.test/")
     come = candidate("aa.test", 1)._replace(page=page, modified=Instant(5.0))
     assert commit(store, candidates=[come, come]).new_urls == 1
-    assert store.rows("SELECT url_id, page FROM brought") == [(1, page)]
+    assert store.rows("SELECT u.url, b.page FROM brought b JOIN urls u ON u.id = b.url_id") == [(come.url, page)]
 
     known = candidate("aa.test", 1)._replace(page=Url("http://b.test/other"))
     commit(store, candidates=[known, candidate("aa.test", 9)])
@@ -127,7 +128,7 @@ def test_urls_follow_their_partition_when_it_changes_hands(tables: AnyTables) ->
     moved = commit(store, candidates=[candidate("aa.test", 3), candidate("b.test", 4)])
 
     assert (moved.new_urls, moved.outboxed) == (1, 1)
-    assert store.rows("SELECT url FROM urls ORDER BY id") == [("http://aa.test/0/1",), ("http://b.test/0/4",)]
+    assert store.rows("SELECT url FROM urls ORDER BY url") == [("http://aa.test/0/1",), ("http://b.test/0/4",)]
     assert [str(o.url) for o in store.loader.outbox_urls(106, 0, 9)] == ["http://b.test/0/2"]
     assert [str(o.url) for o in store.loader.outbox_urls(107, 0, 9)] == ["http://aa.test/0/3"]
     store.close()

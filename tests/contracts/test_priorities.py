@@ -2,7 +2,6 @@
 
 import pytest
 
-from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.errors import StoreFailed
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.mercator import Mercator
@@ -16,6 +15,7 @@ from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.writer import TableWriter
 from tests.backends.sqlite.sqlite_store import (
     AnyTables,
+    Rows,
     Store,
     candidate,
     domain_of,
@@ -49,19 +49,19 @@ def store(tables: AnyTables) -> Store:
 
 
 def queue(tables: AnyTables) -> list[tuple[object, ...]]:
-    db = tables.open_writer().connection
+    db = Rows(tables.open_writer())
     columns = "id, url, depth, links, links_from_others, credit, visits, changes, link_sum, steps, ordinal"
     columns += ", front, place, priority, available_at"
-    rows = db.execute(f"SELECT {columns} FROM urls WHERE state = 0 ORDER BY id").fetchall()
+    rows = db.execute(f"SELECT {columns} FROM urls WHERE state = 0 ORDER BY id")
     db.close()
     return rows
 
 
 def entries(tables: AnyTables) -> list[tuple[object, ...]]:
-    db = tables.open_writer().connection
-    rows = db.execute("SELECT host_id, front, place FROM fronts ORDER BY 1, 2").fetchall()
+    db = Rows(tables.open_writer())
+    rows = db.execute("SELECT host_id, front, place FROM fronts ORDER BY 1, 2")
     truth = "SELECT host_id, front, min(place) FROM urls WHERE state = 0 GROUP BY 1, 2 ORDER BY 1, 2"
-    assert rows == db.execute(truth).fetchall()
+    assert rows == db.execute(truth)
     db.close()
     return rows
 
@@ -123,8 +123,8 @@ def test_a_reordering_that_was_cut_short_is_done_again_whatever_the_next_orderin
     with pytest.raises(Killed):
         reorder_tables(store.tables, "mercator", Mercator(), store.now, kill)
 
-    db = store.tables.open_writer().connection
-    assert Metadata(SqliteDatabase(db)).order() is None
+    db = store.tables.open_writer()
+    assert Metadata(db).order() is None
     db.close()
     assert reorder_tables(store.tables, "novelty", Novelty(), store.now)
     assert (queue(store.tables), entries(store.tables)) == before
@@ -158,7 +158,7 @@ def test_an_empty_crawl_takes_any_ordering(tables: AnyTables) -> None:
 
 
 def test_what_the_database_refuses_is_a_failure_of_the_store(store: Store) -> None:
-    db = store.tables.open_writer().connection
+    db = Rows(store.tables.open_writer())
     db.execute("DROP TABLE fronts")
     db.close()
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite.database import named_queries
-from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.frontier.back_queue import RankedUrls
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.batch import Batch
@@ -161,7 +160,7 @@ def test_a_try_in_vain_leaves_what_is_on_record_of_a_document(store: Store, stat
 
 def test_a_url_that_is_queued_for_another_reason_is_not_taken_for_one_that_we_have(store: Store) -> None:
     stored_with_dates(store, [10.0])
-    store.writer_db.execute("UPDATE urls SET state = 0")  # as `verify --repair` does when a record is lost
+    store.database.execute("queue_again", START, 0, START, 0.5, 1)  # as `verify --repair` does when a record is lost
 
     (task,) = tasks_of(store)
 
@@ -183,7 +182,7 @@ def test_what_was_learnt_and_decided_is_committed_with_the_batch(store: Store) -
 def test_what_a_policy_wrote_down_is_forgotten_under_another_one_only(store: Store) -> None:
     stored_with_dates(store, [10.0])
     known = settlement(1, body=b"page 1")._replace(rate_shape=0.5, rate_span=7.0)
-    facts = Metadata(SqliteDatabase(store.writer_db))
+    facts = Metadata(store.database)
     facts.set_memory_format("optimal")
     store.writer.commit(Batch(settlements=[known]), store.now)
 

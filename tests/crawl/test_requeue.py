@@ -335,7 +335,7 @@ def with_hosts(store: Store, hosts: list[list[float]], state: UrlState = UrlStat
 
 
 def queued_by_host(store: Store) -> dict[int, int]:
-    return dict(store.db.execute("SELECT host_id, count(*) FROM urls WHERE state = 0 GROUP BY host_id").fetchall())
+    return dict(store.db.execute("SELECT host_id, count(*) FROM urls WHERE state = 0 GROUP BY host_id"))
 
 
 def scene_of(store: Store, settings: RecrawlSection, policy: str) -> Scene:

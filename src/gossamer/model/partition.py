@@ -7,6 +7,9 @@ from gossamer.model.units import Instant, Url
 
 PARTITIONS = 64
 """Every domain belongs to one of these partitions permanently; a worker owns whole partitions."""
+ID_BITS = 40
+"""The bits of the id of a domain, host or URL that number it within its partition; those above are the partition, in a
+store that several workers share, and zero in one of a single worker's own."""
 
 
 class WorkerShare(NamedTuple):

@@ -53,10 +53,6 @@ class Database(Protocol):
         """All rows."""
         ...
 
-    def fetch_column(self, name: str, *values: object) -> list[Any]:
-        """The first column of all rows: a bulk read of whole numbers or texts."""
-        ...
-
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
         """Run a statement for all rows of values, in their order, in as few round trips as possible. Returns the number
         of rows changed."""

@@ -1,13 +1,17 @@
 """A store of the test's own, and short names for what goes into it."""
 
-from collections.abc import Callable, Mapping
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gossamer.backends.memory import MemoryTables
-from gossamer.backends.sqlite.driver import SqliteTables
+from gossamer.backends.postgres.driver import PostgresDatabase, PostgresTables
+from gossamer.backends.sqlite.driver import SqliteDatabase, SqliteTables
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
@@ -24,9 +28,12 @@ from gossamer.store.table.priorities import reorder
 from gossamer.store.table.writer import TableWriter
 
 START = 1_700_000_000.0
-AnyTables = SqliteTables | MemoryTables
+AnyTables = SqliteTables | MemoryTables | PostgresTables
+AnyDatabase = SqliteDatabase | PostgresDatabase
 sqlite_only = pytest.mark.parametrize("tables", ["sqlite"], indirect=True)
-"""For a test of a contract suite that copies the file, or reads while it commits."""
+"""For a test of a contract suite that copies the file, or looks at SQLite's own tables."""
+not_in_memory = pytest.mark.parametrize("tables", ["sqlite", "postgres"], indirect=True)
+"""For a test of a contract suite that reads while it commits."""
 FILE = "one.warc.gz"
 
 
@@ -84,6 +91,24 @@ class FrontInUrl(Ordering):
         return int(score)
 
 
+class Rows:
+    """Statements without names on the connection of a database, with `?` for their parameters."""
+
+    def __init__(self, database: AnyDatabase) -> None:
+        self._database = database
+
+    def close(self) -> None:
+        self._database.connection.close()
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows found, if it is a query."""
+        if isinstance(self._database, SqliteDatabase):
+            return self._database.connection.execute(sql, values).fetchall()
+        numbers = itertools.count(1)
+        found = self._database.connection.execute(re.sub(r"\?", lambda _: f"${next(numbers)}", sql), values)
+        return found.fetchall() if found.description else []
+
+
 class Store:
     """A writer, a loader and their clock."""
 
@@ -105,11 +130,11 @@ class Store:
 
     def open(self) -> None:
         self.database = self.tables.open_writer()
-        self.writer_db = self.database.connection  # for changing rows
+        self.writer_db = Rows(self.database)  # for changing rows
         self.writer = TableWriter(
             self.database,
             self.captures,
-            domain_of,
+            domain_of if self.part is not None else _domain_in_one_partition,
             self.ordering,
             self.clock,
             targets_at_once=self.targets_at_once,
@@ -117,7 +142,7 @@ class Store:
         )
         self.reading = self.tables.open_reader()
         self.loader = TableLoader(self.reading)
-        self.db = self.reading.connection  # for looking at rows
+        self.db = Rows(self.reading)  # for looking at rows
 
     @property
     def path(self) -> Path:
@@ -130,10 +155,17 @@ class Store:
         return self.clock.now()
 
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
-        return self.db.execute(sql, values).fetchall()
+        return self.db.execute(sql, values)
 
     def value(self, sql: str, *values: object) -> object:
-        return self.db.execute(sql, values).fetchone()[0]
+        return self.db.execute(sql, values)[0][0]
+
+    def table_names(self) -> list[str]:
+        if isinstance(self.database, SqliteDatabase):
+            found = self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
+        else:
+            found = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'sessions'")
+        return [str(name) for (name,) in found]
 
     def close(self) -> None:
         self.loader.close()
@@ -157,6 +189,12 @@ def reorder_tables(
 def domain_of(host: HostKey) -> tuple[Domain, int, str]:
     domain = ".".join(host.split(".")[-2:])
     return Domain(domain), len(domain) % 64, host.split(".")[-1]
+
+
+def _domain_in_one_partition(host: HostKey) -> tuple[Domain, int, str]:
+    """Ids are small numbers then, in every backend."""
+    domain, _, suffix = domain_of(host)
+    return domain, 0, suffix
 
 
 def candidate(host: str, number: int, front: int = 0, found_on: int = 0) -> Candidate:

@@ -124,11 +124,6 @@ class SqliteDatabase:
         return self.connection.execute(self._sql[name], values).fetchall()
 
     @_translating
-    def fetch_column(self, name: str, *values: object) -> list[Any]:
-        found: list[Any] = json.loads(self.connection.execute(self._sql[name], values).fetchone()[0])
-        return found
-
-    @_translating
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
         return write_rows(self.connection, self._sql[name], rows)
 

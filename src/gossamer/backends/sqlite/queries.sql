@@ -31,6 +31,9 @@ UPDATE domains SET hosts = hosts + 1 WHERE id = ?
 -- name: last_url
 SELECT coalesce(max(id), 0) FROM urls
 
+-- name: last_url_between
+SELECT coalesce(max(id), ?1) FROM urls WHERE id > ?1 AND id < ?2
+
 -- The end of a window of some URLs after an id. Ids have no gaps here.
 -- name: window_end
 SELECT ?1 + ?2
@@ -40,12 +43,6 @@ INSERT OR IGNORE INTO urls
     (id, host_id, domain_id, fingerprint, url, state, front, available_at, place, priority, depth, tries, hops, via,
      found_on, found_at, sitemap, modified, steps, ordinal)
 VALUES (/*rows*/)(?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
-
--- name: urls_since
-SELECT json_group_array(id) FROM urls WHERE id >= ?
-
--- name: seeds_since
-SELECT url FROM urls WHERE id >= ? AND via = 0
 
 -- name: newest_place
 SELECT coalesce(max(place), 0) FROM fronts WHERE front >= ? AND place <= ?

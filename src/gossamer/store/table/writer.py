@@ -9,7 +9,7 @@ start. URLs are added before links are counted, so that the links that lead to t
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch, Committed, HostCount, Touched
 from gossamer.model.facts import BIRTH_CREDIT, NO_HOST, UrlFacts
 from gossamer.model.http_dates import http_date
+from gossamer.model.partition import ID_BITS
 from gossamer.model.requeue import RequeueOrder
 from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState
@@ -77,8 +78,12 @@ def _original(row: tuple[str, float, bytes] | None) -> Original | None:
     return None if row is None else Original(Url(row[0]), Instant(row[1]), row[2])
 
 
-_REDIRECT = Via.REDIRECT
+_REDIRECT, _SEED = Via.REDIRECT, Via.SEED
 _NO_LINK = FirstLink(0, 0, 0, 0)
+
+_NewRow = tuple[Any, ...]
+"""A URL as `add_url` takes it."""
+_URL, _VIA = 4, 11
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
@@ -124,7 +129,7 @@ class TableWriter:
         self._warc_ids = {name: number for number, name, _ in db.fetch_all("warc_files")}
         self._number: int = db.fetch_value("counter", "commits")
         # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
-        self._next_id: int = 1 + db.fetch_value("last_url")
+        self._next_ids: dict[int, int] = {}  # by partition
         # Stamps never fall, so a reader that remembers how far it has read misses nothing that is added later.
         lowest = 1 if self._prioritiser.by_score else 0
         self._stamp: float = db.fetch_value("newest_place", lowest, self._clock.now())
@@ -151,21 +156,22 @@ class TableWriter:
         hosts_before = self._hosts.created
         with self._transaction():
             self._add_seeds(batch, now)
-            before = self._next_id
             candidates, put_out = batch.candidates, 0
             if self._outbox is not None:
                 candidates, put_out = self._outbox.keep_own(candidates)
                 self._outbox.remove_delivered(batch.delivered)
-            new_urls = self._add_urls(batch, candidates, touched, now)
+            added = self._add_urls(batch, candidates, touched, now)
             returned = 0
             if batch.returning:
                 own = batch.returning
                 if self._outbox is not None:
                     own, others = self._outbox.keep_own(own)
                     put_out += others
-                returned = self._add_urls(batch, own, touched, now)
-                new_urls += returned
-            new_seeds = self._new_seeds(before) if batch.seeds else frozenset()
+                back = self._add_urls(batch, own, touched, now)
+                returned = len(back)
+                added += back
+            new_urls = len(added)
+            new_seeds = _seeds_among(added) if batch.seeds else frozenset()
             valued = save_sitemaps(self._db, self._hosts, batch)
             reported = self._bring_forward(batch, counts)
             new_hosts = self._hosts.created - hosts_before
@@ -254,23 +260,23 @@ class TableWriter:
     def _add_seeds(self, batch: Batch, now: Instant) -> None:
         self._db.write_rows("add_seed", [(s.url, s.text, s.where, now) for s in batch.seeds])
 
-    def _add_urls(self, batch: Batch, candidates: list[Candidate], touched: _Touched, now: Instant) -> int:
-        """Insert what is new; a URL that is known already is ignored here, and only here. Returns how many were new.
+    def _add_urls(self, batch: Batch, candidates: list[Candidate], touched: _Touched, now: Instant) -> list[_NewRow]:
+        """Insert what is new; a URL that is known already is ignored here, and only here. Returns the rows that were new.
 
         A URL found on a page whose links are counted later gets the position that this link gives it, or nearly every
         URL would be moved as soon as the link is counted. A candidate that turns out to be known still counts among the
         URLs of its host that were known before the others of the batch."""
         if not candidates:
-            return 0
+            return []
         stamp, find_or_create, standing = self._stamp, self._hosts.find_or_create, self._prioritiser.standing
         sources = self._links.sources({c.found_on for c in candidates if c.found_on})
         linking = self._links.foresee(batch.links, sources)
         listed = {hint.fingerprint: hint.priority for hint in batch.hints} if batch.hints else {}
         homes = [find_or_create(c.host) for c in candidates]
         known = self._hosts.known_urls([host_id for host_id, _ in homes])
-        first = url_id = self._next_id
-        rows: list[tuple[Any, ...]] = []
-        for candidate, (host_id, domain_id) in zip(candidates, homes, strict=True):
+        rows: list[_NewRow] = []
+        ids = self._new_ids([domain_id for _, domain_id in homes])
+        for url_id, candidate, (host_id, domain_id) in zip(ids, candidates, homes, strict=True):
             url, _, fingerprint, depth, hops, via, found_on, sitemap, modified, _ = candidate
             source = sources.get(found_on)
             steps = 0
@@ -293,29 +299,38 @@ class TableWriter:
                 url_id, host_id, domain_id, fingerprint, url, front, stamp, place, priority,
                 depth, hops, via, found_on, now, sitemap, modified, steps, ordinal,
             ))  # fmt: skip
-            url_id += 1
-        self._next_id = url_id
         new = self._db.write_rows("add_url", rows)
         if new < len(rows):
             self._hosts.forget_known({row[1] for row in rows})
-            rows = [rows[new_id - first] for new_id in self._db.fetch_column("urls_since", first)]
+            there = {url_id for url_id, _ in self._db.read_rows("hosts_of", [(row[0],) for row in rows])}
+            rows = [row for row in rows if row[0] in there]
         for row in rows:
             _touch(touched, row[1], row[5], row[7])
         of_hosts = Counter([row[1] for row in rows])
         self._db.write_rows("count_new", [(host_id, n, n) for host_id, n in of_hosts.items()])
         if self._outbox is not None:
-            pages = [(row[0], candidates[row[0] - first].page) for row in rows]
-            self._outbox.record_pages([(url_id, page) for url_id, page in pages if page is not None])
-        return new
+            pages = {url_id: c.page for url_id, c in zip(ids, candidates, strict=True) if c.page is not None}
+            self._outbox.record_pages([(row[0], pages[row[0]]) for row in rows if row[0] in pages])
+        return rows
+
+    def _new_ids(self, domains: Iterable[int]) -> list[int]:
+        """An id for a URL of each of these domains. It carries the partition if the id of the domain does."""
+        found = []
+        next_ids = self._next_ids
+        for domain_id in domains:
+            partition = domain_id >> ID_BITS
+            url_id = next_ids.get(partition)
+            if url_id is None:
+                first = partition << ID_BITS
+                url_id = 1 + int(self._db.fetch_value("last_url_between", first, first + (1 << ID_BITS)))
+            next_ids[partition] = url_id + 1
+            found.append(url_id)
+        return found
 
     def _host_counts(self, batch: Batch, touched: _Touched) -> list[HostCount]:
         """Of the hosts that the batch may have given URLs or outcomes."""
         changed = {s.host_id for s in batch.settlements} | {host_id for host_id, _ in touched}
         return [HostCount(*row) for row in self._db.read_rows("host_counts_of", [(host_id,) for host_id in changed])]
-
-    def _new_seeds(self, since: int) -> frozenset[Url]:
-        """The seeds among the URLs that have entered."""
-        return frozenset(Url(url) for (url,) in self._db.fetch_all("seeds_since", since))
 
     def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: _Touched) -> int:
         updates, moves, failures, contents, captures = [], [], [], [], []
@@ -487,6 +502,10 @@ def _date(last_modified: str | None, now: Instant) -> Instant | None:
     """When a page was modified, as its server said; None for a date that cannot be."""
     date = None if last_modified is None else http_date(last_modified, now)
     return date if date is not None and date <= now else None
+
+
+def _seeds_among(rows: Iterable[_NewRow]) -> frozenset[Url]:
+    return frozenset(Url(row[_URL]) for row in rows if row[_VIA] is _SEED)
 
 
 def _touch(touched: _Touched, host_id: HostId, front: int, place: float) -> None:

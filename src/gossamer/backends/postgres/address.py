@@ -1,0 +1,166 @@
+"""The URL of a database: how it is shown, and how connections to it are opened.
+
+A password is shown nowhere. It comes from the URL, from PGPASSWORD or from a password file, as in every program that
+uses libpq.
+"""
+
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+from psycopg import RawCursor
+from psycopg.adapt import Dumper
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Format
+from psycopg.types.numeric import Int8BinaryDumper
+
+from gossamer.backends.postgres.statements import COLUMNS, Column, text_bytes
+from gossamer.errors import ConfigError, ConnectionLost, StoreFailed
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+OLDEST_SERVER = 15
+"""The oldest major version of PostgreSQL that has what the statements use."""
+
+_CLIENT: dict[str, str | int] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "client_encoding": "utf8",
+}
+"""What a connection is opened with, unless the URL says otherwise: a server that is gone is noticed within seconds."""
+
+_SESSION = """
+SET idle_in_transaction_session_timeout = '5s';
+SET lock_timeout = '5s';
+SET statement_timeout = '30s';
+SET tcp_user_timeout = '10s';
+SET jit = off;
+SET random_page_cost = 1.1;
+SET enable_seqscan = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+"""
+"""A session does not outlive its client, and a statement follows the indexes that it was written for, whatever the
+statistics of a table say that was empty when they were collected."""
+
+
+class _Text(Dumper):
+    format = Format.BINARY
+    oid = 25
+
+    def dump(self, obj: str) -> bytes:
+        return text_bytes(obj)
+
+
+def _dumper_of(kind: type[Column]) -> type[Dumper]:
+    def dump(self: Dumper, obj: bytes) -> bytes:
+        return obj
+
+    return type(f"{kind.__name__}Dumper", (Dumper,), {"format": Format.BINARY, "oid": kind.oid, "dump": dump})
+
+
+_DUMPERS: tuple[tuple[type, type[Dumper]], ...] = (
+    (int, Int8BinaryDumper),
+    (str, _Text),
+    *((kind, _dumper_of(kind)) for kind in COLUMNS),
+)
+
+
+class Address:
+    """A database by its URL. `str` of it has no password."""
+
+    def __init__(self, url: str) -> None:
+        """Raises ConfigError for a URL that cannot be used."""
+        try:
+            self._parameters = conninfo_to_dict(url)
+        except psycopg.Error:
+            # The driver's message may show a part of the password.
+            raise ConfigError(
+                "store", "the URL is not of the form postgresql://USER@HOST:PORT/DATABASE; write special characters as %XX"
+            ) from None
+        self._password = str(self._parameters.get("password") or "")
+
+    @property
+    def database(self) -> str:
+        return str(self._parameters.get("dbname") or self._parameters.get("user") or "")
+
+    @property
+    def server(self) -> str:
+        """Where the server is, for people."""
+        hosts = str(self._parameters.get("host") or self._parameters.get("hostaddr") or "localhost").split(",")
+        ports = str(self._parameters.get("port") or "").split(",")
+        ports = ports if len(ports) == len(hosts) else ports[:1] * len(hosts)
+        return ",".join(f"{host}:{port}" if port else host for host, port in zip(hosts, ports, strict=True))
+
+    def __str__(self) -> str:
+        user = self._parameters.get("user")
+        before = f"{quote(str(user))}@" if user else ""
+        host = str(self._parameters.get("host") or "")
+        if "/" in host:
+            return f"postgresql://{before}/{self.database}?host={host}"
+        return f"postgresql://{before}{self.server if host else ''}/{self.database}"
+
+    def connect(self, application: str, *, read_only: bool) -> Connection:
+        """Open a connection in autocommit mode. Raises ConnectionLost, and StoreFailed for a server that is too old or has
+        another encoding."""
+        given = {**_CLIENT, "application_name": application, **self._parameters}
+        try:
+            opened = psycopg.connect("", autocommit=True, cursor_factory=RawCursor[Any], **given)  # type: ignore[arg-type]
+        except psycopg.Error as error:
+            raise ConnectionLost(self._explained(error)) from None
+        try:
+            self._set_up(opened, read_only)
+        except psycopg.Error as error:
+            opened.close()
+            raise ConnectionLost(f"{self}: {self.masked(str(error))}") from error
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def _set_up(self, opened: Connection, read_only: bool) -> None:
+        version = opened.info.server_version // 10_000
+        if version < OLDEST_SERVER:
+            raise StoreFailed(f"{self}: PostgreSQL {OLDEST_SERVER} or newer is needed, and {self.server} runs {version}")
+        encoding = opened.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreFailed(
+                f"{self}: the database has the encoding {encoding}; create one with `createdb --encoding=UTF8 "
+                f"--template=template0 {self.database}`"
+            )
+        opened.prepared_max = 1_000
+        for kind, dumper in _DUMPERS:
+            opened.adapters.register_dumper(kind, dumper)
+        opened.execute(_SESSION + ("; SET default_transaction_read_only = on" if read_only else ""))
+        try:
+            opened.execute("SET client_connection_check_interval = '2s'")
+        except psycopg.Error:
+            pass  # the server's system cannot look whether a client is still there
+
+    def masked(self, text: str) -> str:
+        """A message without the password."""
+        text = " ".join(text.split())
+        return text.replace(self._password, "***") if self._password else text
+
+    def _explained(self, error: psycopg.Error) -> str:
+        """Why a connection could not be opened, and what can be done about it."""
+        said = self.masked(str(error))
+        if "password authentication failed" in said or "no password supplied" in said:
+            remedy = "set PGPASSWORD, or add a line to the password file ~/.pgpass"
+        elif "does not exist" in said and "database" in said:
+            remedy = f"create it with `createdb {self.database}`, or name another in the URL"
+        elif "role" in said and "does not exist" in said:
+            remedy = "create it with `createuser`, or name another in the URL"
+        elif "starting up" in said or "shutting down" in said or "recovery mode" in said:
+            remedy = "try again in a moment"
+        elif "too many" in said or "reserved for" in said:
+            remedy = "raise max_connections of the server; a crawl needs three connections"
+        elif "pg_hba.conf" in said:
+            remedy = "allow this user and machine in the server's pg_hba.conf"
+        else:
+            remedy = f"is PostgreSQL running on {self.server}, and does it accept connections from here?"
+        return f"cannot open {self}: {said}; {remedy}"

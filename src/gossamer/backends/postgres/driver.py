@@ -1,0 +1,393 @@
+"""The `Database` port on one PostgreSQL connection, and the `Tables` port on one database.
+
+A connection that is lost is opened again: by a reader at once, which waits for the server and repeats what it has
+asked; by the writer with its next transaction, since only its caller can repeat the one that failed. What became of a
+transaction whose commit was not answered is found out before it is reported (`CommitMark`).
+"""
+
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import psycopg
+
+from gossamer.backends.postgres import schema
+from gossamer.backends.postgres.address import Address, Connection
+from gossamer.backends.postgres.statements import pack_rows, statements
+from gossamer.clock import sleep
+from gossamer.errors import ConnectionLost, DirectoryInUse, DiskFull, StoreFailed
+from gossamer.model.partition import PARTITIONS
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_FULL = "53100"
+_GONE = ("08", "57P", "25P03")
+"""Beginnings of the codes of errors after which a session is over."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+READER_PATIENCE = 30.0
+"""Seconds for which a reader waits for a server that is gone, about."""
+COMMIT_PATIENCE = 600.0
+"""The same for the writer while it cannot know whether its last transaction is on record."""
+_WRITER, _READER = "gossamer writer", "gossamer reader"
+_TRIES_TO_HOLD = 60
+"""How often the writer looks whether the session of another one ends: the server notices within seconds that a process
+was killed."""
+
+
+class CommitMark(Protocol):
+    """Tells whether a transaction is on record of which the answer was lost."""
+
+    def begin(self, connection: Connection) -> None:
+        """The first statement of every transaction. Raises StoreFailed if this session may not write any more."""
+        ...
+
+    def has_landed(self, connection: Connection) -> bool:
+        """Whether the last transaction is on record, asked on a new connection. Waits for its end if that is open."""
+        ...
+
+    def close(self, connection: Connection) -> None:
+        """The session ends, and every transaction was answered."""
+        ...
+
+
+class SessionMark:
+    """`CommitMark` of a crawl by one worker: a row for the session counts its transactions."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._id = int.from_bytes(os.urandom(8)) >> 1
+        self._commits = 0
+        connection.execute("INSERT INTO sessions (id, commits) VALUES ($1, 0)", (self._id,))
+
+    def begin(self, connection: Connection) -> None:
+        row = connection.execute(
+            "UPDATE sessions SET commits = commits + 1 WHERE id = $1 RETURNING commits", (self._id,), prepare=True
+        ).fetchone()
+        if row is None:
+            raise StoreFailed("the row of this session is gone: the crawl was removed, or restored from a backup")
+        self._commits = int(row[0])
+
+    def has_landed(self, connection: Connection) -> bool:
+        row = connection.execute("SELECT commits FROM sessions WHERE id = $1 FOR UPDATE", (self._id,)).fetchone()
+        return row is not None and int(row[0]) == self._commits
+
+    def close(self, connection: Connection) -> None:
+        """Rows of sessions that did not end in order are removed with time."""
+        connection.execute("DELETE FROM sessions WHERE id = $1 OR opened_at < now() - interval '7 days'", (self._id,))
+
+
+def _translating(
+    method: Callable[Concatenate["PostgresDatabase", P], T],
+) -> Callable[Concatenate["PostgresDatabase", P], T]:
+    """Raises StoreFailed (DiskFull, ConnectionLost) where the driver raises one of its errors. Around every method of
+    the port that runs a statement."""
+
+    @wraps(method)
+    def call(database: "PostgresDatabase", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(database, *args, **kwargs)
+        except psycopg.Error as error:
+            raise database.translated(error) from error
+
+    return call
+
+
+def _repeating(
+    method: Callable[Concatenate["PostgresDatabase", P], T],
+) -> Callable[Concatenate["PostgresDatabase", P], T]:
+    """Repeats a query outside a transaction when the connection was lost."""
+
+    @wraps(method)
+    def call(database: "PostgresDatabase", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(database, *args, **kwargs)
+        except ConnectionLost:
+            if database.in_transaction:
+                raise
+            database.reconnect()
+            return method(database, *args, **kwargs)
+
+    return call
+
+
+class PostgresDatabase:
+    """One connection and the named statements."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        open_connection: Callable[[], Connection],
+        address: Address,
+        *,
+        mark: CommitMark | None = None,
+        patience: float = 0.0,
+        partitions: Sequence[int] = range(PARTITIONS),
+    ) -> None:
+        """`open_connection` opens the next one when this is lost. `mark`: of a connection that writes. `patience`:
+        seconds for which it waits for a server that is gone. `partitions`: those that windows over all hosts or URLs
+        look at."""
+        self.address = address
+        self.connection = connection
+        self.mark = mark
+        self.in_transaction = False
+        self._open_connection = open_connection
+        self._patience = patience
+        self._partitions = list(partitions)
+        self._sql = statements()
+        self._closed = False
+        self._undecided = False
+        self._blocks = 0  # transactions and snapshots so far
+
+    # --- transactions -----------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self._begin("BEGIN")
+        try:
+            yield
+            self._commit()
+        except BaseException:
+            self._roll_back()
+            raise
+        finally:
+            self.in_transaction = False
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        finally:
+            self.in_transaction = False
+
+    def _begin(self, statement: str) -> None:
+        if self._undecided:
+            raise StoreFailed(
+                f"{self.address}: whether the last transaction is on record is unknown, because the server did not "
+                "come back; start the crawl again"
+            )
+        if self.connection.closed and not self._closed:
+            self.reconnect()
+        self._blocks += 1
+        try:
+            self._start(statement)
+        except ConnectionLost:
+            self.reconnect()
+            self._start(statement)
+        self.in_transaction = True
+
+    @_translating
+    def _start(self, statement: str) -> None:
+        if self._blocks & (self._blocks - 1) == 0 or self._blocks % 4096 == 0:
+            # A plan that was made for a small table may be a bad one by now.
+            self.connection.execute("DISCARD PLANS")
+        self.connection.execute(statement)
+        if self.mark is not None and statement == "BEGIN":
+            try:
+                self.mark.begin(self.connection)
+            except BaseException:
+                self._roll_back()
+                raise
+
+    def _commit(self) -> None:
+        try:
+            self._run("COMMIT")
+        except ConnectionLost:
+            if self.mark is None or not self._has_landed(self.mark):
+                raise
+
+    def _has_landed(self, mark: CommitMark) -> bool:
+        """Whether the transaction is on record whose commit was not answered."""
+        self._undecided = True
+        pause, waited = _FIRST_PAUSE, 0.0
+        while True:
+            try:
+                self._connect()
+                landed = mark.has_landed(self.connection)
+            except (StoreFailed, psycopg.Error):
+                if waited >= COMMIT_PATIENCE:
+                    raise
+                sleep(pause)
+                waited += pause
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            else:
+                self._undecided = False
+                return landed
+
+    def _roll_back(self) -> None:
+        with suppress(psycopg.Error):  # a connection that is lost has rolled back
+            self.connection.execute("ROLLBACK")
+
+    @_translating
+    def _run(self, statement: str) -> None:
+        self.connection.execute(statement)
+
+    # --- the connection ---------------------------------------------------------------------------
+
+    def reconnect(self) -> None:
+        """Open the connection again. Waits for the server as long as patience lasts. Raises ConnectionLost."""
+        pause, waited = _FIRST_PAUSE, 0.0
+        while True:
+            try:
+                return self._connect()
+            except ConnectionLost:
+                if waited >= self._patience or self._closed:
+                    raise
+                sleep(pause)
+                waited += pause
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _connect(self) -> None:
+        if self._closed:
+            raise ConnectionLost(f"{self.address}: the connection is closed")
+        with suppress(psycopg.Error):
+            self.connection.close()
+        self.connection = self._open_connection()
+
+    def translated(self, error: psycopg.Error) -> StoreFailed:
+        """A driver's error as one of ours."""
+        said = f"{self.address}: {self.address.masked(str(error))}"
+        code = error.sqlstate or ""
+        if code == _FULL:
+            return DiskFull(f"no space left for {said}")
+        if self.connection.closed or code.startswith(_GONE):
+            return ConnectionLost(said)
+        return StoreFailed(said)
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def _execute(self, name: str, values: Sequence[object]) -> "psycopg.Cursor[tuple[Any, ...]]":
+        statement = self._sql[name]
+        if statement.in_parts:
+            values = (*values, self._partitions)
+        return self.connection.execute(statement.sql, values, prepare=True, binary=True)
+
+    def _execute_rows(
+        self, name: str, rows: Sequence[tuple[object, ...]], after: Sequence[object] = ()
+    ) -> "psycopg.Cursor[tuple[Any, ...]]":
+        return self._execute(name, [*pack_rows(self._sql[name].columns, rows), *after])
+
+    @_translating
+    def execute(self, name: str, *values: object) -> int:
+        return self._execute(name, values).rowcount
+
+    @_translating
+    def insert(self, name: str, *values: object) -> int:
+        row = self._execute(name, values).fetchone()
+        return 0 if row is None else int(row[0])
+
+    @_repeating
+    @_translating
+    def fetch_value(self, name: str, *values: object) -> Any:
+        row = self._execute(name, values).fetchone()
+        return None if row is None else row[0]
+
+    @_repeating
+    @_translating
+    def fetch_one(self, name: str, *values: object) -> tuple[Any, ...] | None:
+        return self._execute(name, values).fetchone()
+
+    @_repeating
+    @_translating
+    def fetch_all(self, name: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._execute(name, values).fetchall()
+
+    @_translating
+    def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
+        return self._execute_rows(name, rows).rowcount if rows else 0
+
+    @_repeating
+    @_translating
+    def read_rows(self, name: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[Any]:
+        return self._execute_rows(name, rows, after).fetchall() if rows else []
+
+    def close(self) -> None:
+        self._closed = True
+        with suppress(psycopg.Error):
+            if self.mark is not None and not self.connection.closed:
+                self.mark.close(self.connection)
+            self.connection.close()
+
+
+class PostgresTables:
+    """`store.ports.Tables` in one database."""
+
+    def __init__(self, url: str, *, unsafe: bool = False) -> None:
+        """`unsafe`: also on a server that may lose commits. Raises ConfigError."""
+        self.address = Address(url)
+        self._unsafe = unsafe
+        self._name = f"{_WRITER} {socket.gethostname()}:{os.getpid()}"[:63]
+
+    def exist(self) -> bool:
+        connection, version = self._open(_READER, schema.version_of, read_only=True)
+        connection.close()
+        return version is not None
+
+    def open_writer(self) -> PostgresDatabase:
+        """Raises DirectoryInUse while another process writes, NotThisCrawl, StoreFailed."""
+
+        def set_up(connection: Connection) -> SessionMark:
+            self._check_durable(connection)
+            self._wait_for_others(connection)
+            schema.bring_up(connection, self.address)
+            return SessionMark(connection)
+
+        connection, mark = self._open(self._name, set_up, read_only=False)
+        return PostgresDatabase(
+            connection, lambda: self.address.connect(self._name, read_only=False), self.address, mark=mark
+        )
+
+    def open_reader(self, *, small: bool = False) -> PostgresDatabase:
+        """A `small` one does not wait for a server that is gone: its caller has others to answer."""
+        connection, _ = self._open(_READER, lambda opened: schema.check(opened, self.address), read_only=True)
+        return PostgresDatabase(
+            connection,
+            lambda: self.address.connect(_READER, read_only=True),
+            self.address,
+            patience=0.0 if small else READER_PATIENCE,
+        )
+
+    def close(self) -> None:
+        """Nothing to give back: the tables are with their server."""
+
+    def _open(
+        self, application: str, set_up: Callable[[Connection], T], *, read_only: bool
+    ) -> tuple[Connection, T]:
+        connection = self.address.connect(application, read_only=read_only)
+        try:
+            return connection, set_up(connection)
+        except psycopg.Error as error:
+            connection.close()
+            raise StoreFailed(f"{self.address}: {self.address.masked(str(error))}") from error
+        except BaseException:
+            connection.close()
+            raise
+
+    def _check_durable(self, connection: Connection) -> None:
+        row = connection.execute("SELECT current_setting('fsync')").fetchone()
+        if row == ("off",) and not self._unsafe:
+            raise StoreFailed(
+                f"{self.address}: the server runs with fsync = off and may lose a crawl when its machine fails; set "
+                "fsync = on in its configuration, or give --unsafe-store"
+            )
+
+    def _wait_for_others(self, connection: Connection) -> None:
+        """The session of a process that was killed ends within seconds."""
+        for _ in range(_TRIES_TO_HOLD):
+            row = connection.execute(
+                "SELECT application_name FROM pg_stat_activity WHERE datname = current_database() "
+                "AND starts_with(application_name, $1) AND application_name <> $2 LIMIT 1",
+                (_WRITER, self._name),
+            ).fetchone()
+            if row is None:
+                return
+            sleep(0.1)
+        holder = str(row[0]).removeprefix(_WRITER).strip() if row else ""
+        raise DirectoryInUse(f"{self.address} is in use by another crawl ({holder}); wait for it, or name another database")
