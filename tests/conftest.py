@@ -3,15 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from tests.backends.postgres.postgres_databases import PostgresDatabases
-
-if TYPE_CHECKING:
     from tests.postgres_server import PostgresServer
 
 TESTS = Path(__file__).parent
@@ -53,12 +50,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def postgres_databases() -> "Iterator[PostgresDatabases]":
-    """Databases on a server that the tests of a process share."""
-    from tests.backends.postgres.postgres_databases import shared_databases
+def postgres_databases(postgres_server: "PostgresServer") -> "Iterator[PostgresDatabases]":
+    """Databases with the tables of a new crawl, on the server that the tests of a process share."""
+    from tests.backends.postgres.postgres_databases import PostgresDatabases
 
-    with shared_databases() as databases:
-        yield databases
+    made = PostgresDatabases(postgres_server)
+    yield made
+    made.close()
 
 
 @pytest.fixture(autouse=True)

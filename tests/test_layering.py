@@ -87,9 +87,10 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "pypdf": ("extract.pdf",),
     "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
-    "numpy": ("cli.simulate_recrawl", "lab.simulate"),
+    "numpy": ("cli.simulate_recrawl", "lab.simulate", "backends.postgres"),
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
+    "psycopg": ("backends.postgres",),
     "pycares": ("fetch.dns",),
     "pycurl": ("fetch.http",),
     "pydantic": ("service",),
@@ -123,10 +124,18 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "concurrent": ("store.threads", "crawl", "service.queries"),
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
-    "socket": ("service", "ipc", "lab.simweb", "workers"),
+    "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres"),
     "subprocess": ("extract.pdf", "lab.simweb"),
     "http": ("lab.simweb",),
-    "urllib": ("filter", "fetch.ftp", "seed", "lab.simweb", "extract.sitemaps.feeds", "service.login"),  # for parsing
+    "urllib": (
+        "filter",
+        "fetch.ftp",
+        "seed",
+        "lab.simweb",
+        "extract.sitemaps.feeds",
+        "service.login",
+        "backends.postgres",
+    ),  # for parsing
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""
 

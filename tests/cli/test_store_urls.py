@@ -60,13 +60,13 @@ def test_a_store_of_another_scheme_is_run_read_and_changed_by_one_line(
     """As SQLite, but with tables that are in no directory of a crawl."""
     kind = STORES["sqlite"]._replace(
         form="elsewhere:FILE",
-        open_tables=lambda url, directory: SqliteTables(Path(url.removeprefix("elsewhere:"))),
+        open_tables=lambda url, directory, unsafe: SqliteTables(Path(url.removeprefix("elsewhere:"))),
         in_directory=False,
     )
     monkeypatch.setitem(STORES, "elsewhere", kind)
     store = ("--store", "elsewhere:tables.db", "--dir", "files")
     assert main(["pages", *store]) == 1
-    assert "there is no crawl in 'files'" in capsys.readouterr().err
+    assert "there is no crawl in elsewhere:tables.db" in capsys.readouterr().err
 
     async def start() -> None:
         config = config_from(argparse.Namespace(option_store=store[1], option_dir=store[3]), None)

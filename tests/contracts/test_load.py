@@ -239,7 +239,7 @@ def test_all_fingerprints_and_digests_are_read_in_chunks(store: Store) -> None:
 
 
 def test_a_reader_cannot_write(store: Store) -> None:
-    with pytest.raises(Exception, match="read-?only"):
+    with pytest.raises(Exception, match=r"read-?only"):
         store.db.execute("DELETE FROM urls")
 
 

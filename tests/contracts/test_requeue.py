@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite.database import named_queries
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.frontier.back_queue import RankedUrls
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.batch import Batch
@@ -212,9 +213,10 @@ def test_dates_are_found_without_looking_at_more_rows_than_are_due(tmp_path: Pat
             counted += 1
             return 0
 
-        store.db.set_progress_handler(count, 1)
-        store.db.execute(sql, values).fetchall()
-        store.db.set_progress_handler(None, 0)
+        assert isinstance(store.reading, SqliteDatabase)
+        store.reading.connection.set_progress_handler(count, 1)
+        store.db.execute(sql, values)
+        store.reading.connection.set_progress_handler(None, 0)
         steps.append(counted)
         store.close()
 

@@ -35,7 +35,8 @@ class Option:
 
 OPTIONS: tuple[Option, ...] = (
     Option("dir", str, "DIR", "directory of the crawl (default: crawl); a crawl that it holds is resumed"),
-    Option("store", str, "URL", "store of the crawl: sqlite:DIR is the same as --dir DIR"),
+    Option("store", str, "URL", "store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR"),
+    Option("unsafe_store", bool, "", "accept a PostgreSQL server that runs with fsync = off"),
     Option("blobs", str, "URL", "archive of the crawl: file:DIR (default: warc in the crawl's directory)"),
     Option("seeds", str, "FILE", "read seeds from FILE, one per line; - is standard input"),
     Option(

@@ -12,7 +12,15 @@ from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import CrawlLocation, archive_folder, archive_in, crawl_exists, open_crawl, store_kind
+from gossamer.crawl.run.opener import (
+    CrawlLocation,
+    archive_folder,
+    archive_in,
+    crawl_exists,
+    open_crawl,
+    shown_crawl,
+    store_kind,
+)
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
 from gossamer.observe.formatter import count, json_line, number_of, printable
@@ -234,5 +242,7 @@ def files_of(location: CrawlLocation) -> CrawlFiles:
     else:
         folders = [] if store_kind(location.store).one_process else [part / ARCHIVE for part in parts]
     sizes = [archive.size(name) or 0 for archive in map(archive_in, folders) for name in archive.files()]
-    databases = [part / DATABASE for part in parts]
+    databases = [str(part / DATABASE) for part in parts if (part / DATABASE).exists()]
+    if not store_kind(location.store).in_directory and not store_kind(location.store).one_process:
+        databases = [shown_crawl(location)]
     return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes))

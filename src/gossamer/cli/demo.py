@@ -12,7 +12,7 @@ from gossamer.cli.crawl import crawl_and_report
 from gossamer.config.load import Config
 from gossamer.config.sections import RetrySection
 from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, resolve_urls, store_kind
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, resolve_urls, shown_store, store_kind
 from gossamer.errors import ConfigError, DirectoryError, DirectoryInUse, UsageError
 from gossamer.observe import formatter
 from gossamer.version import __version__
@@ -132,7 +132,9 @@ def command_name(program: Path) -> str:
 
 
 def hints(config: Config) -> str:
-    named = f"--dir {config.dir}" if store_kind(config.store).in_directory else f"--store {config.store}"
+    named = (
+        f"--dir {config.dir}" if store_kind(config.store).in_directory else f"--store {shown_store(config.store or '')}"
+    )
     where = formatter.printable(named)
     me = command_name(Path(sys.argv[0]))
     tries = (

@@ -10,7 +10,15 @@ from gossamer.cli.config_options import config_from, keys_of, unsaid
 from gossamer.config.load import Config, known_shape, make_config
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.directory import read_layout
-from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, crawl_exists, open_crawl, resolve_urls, store_kind
+from gossamer.crawl.run.opener import (
+    CrawlLocation,
+    OpenCrawl,
+    crawl_exists,
+    open_crawl,
+    resolve_urls,
+    shown_crawl,
+    store_kind,
+)
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
 from gossamer.model.units import HostKey, Url
 from gossamer.observe.formatter import Columns, json_line
@@ -21,7 +29,11 @@ from gossamer.reports.scores import Scores, scores_of
 
 def add_location_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dir", metavar="DIR", help="the crawl's directory (default: that of gossamer.toml, or crawl)")
-    parser.add_argument("--store", metavar="URL", help="the crawl's store: sqlite:DIR is the same as --dir DIR")
+    parser.add_argument(
+        "--store",
+        metavar="URL",
+        help="the crawl's store: postgresql://HOST/DATABASE, or sqlite:DIR, which is the same as --dir DIR",
+    )
     parser.add_argument(
         "--blobs", metavar="URL", help="the crawl's archive: file:DIR (default: as the crawl remembers)"
     )
@@ -65,6 +77,8 @@ def require_crawl(location: CrawlLocation) -> None:
     """Raises NotThisCrawl if there is no crawl."""
     directory = location.directory
     if not crawl_exists(location):
+        if not store_kind(location.store).in_directory:
+            raise NotThisCrawl(f"there is no crawl in {shown_crawl(location)}; choose another with --store")
         if directory.exists() and not directory.is_dir():
             raise NotThisCrawl(f"{directory} is not a directory")
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")

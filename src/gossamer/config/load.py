@@ -47,7 +47,10 @@ class Config(Section, frozen=True, kw_only=True):
     """All settings of a crawl. The defaults are polite."""
 
     dir: Annotated[str, about("directory of the crawl")] = "crawl"
-    store: Annotated[str | None, about("URL of the store, `sqlite:DIR`: the same as `dir`")] = None
+    store: Annotated[
+        str | None, about("URL of the store: `postgresql://HOST/DATABASE`, or `sqlite:DIR`, which is the same as `dir`")
+    ] = None
+    unsafe_store: Annotated[bool, about("accept a PostgreSQL server that runs with `fsync = off`")] = False
     blobs: Annotated[str | None, about("URL of the archive, `file:DIR`. Default: `warc` in the crawl directory")] = None
     seeds: Annotated[str | None, about("file of seeds, or `-` for standard input")] = None
     scope: Annotated[

@@ -20,7 +20,7 @@ class CrawlFiles(NamedTuple):
     """Where a crawl stores its results; with several workers, each has an archive and a database."""
 
     archives: Sequence[Path]
-    databases: Sequence[Path]
+    databases: Sequence[str]
     log: Path
     archive_files: int = 0
     archive_bytes: int = 0
@@ -177,8 +177,10 @@ def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
 def _files(files: CrawlFiles) -> list[tuple[str, str, str]]:
     size = f"{formatter.number_of(files.archive_files, 'file')}, {formatter.size(files.archive_bytes)}"
     total = f"{size} in total" if len(files.archives) > 1 else size
-    rows = [("documents", folder, "" if number else total) for number, folder in enumerate(files.archives)]
-    rows += [("database", path, "") for path in files.databases if path.exists()]
+    rows: list[tuple[str, Path | str, str]] = [
+        ("documents", folder, "" if number else total) for number, folder in enumerate(files.archives)
+    ]
+    rows += [("database", place, "") for place in files.databases]
     rows += [("log", files.log, "")] if files.log.exists() else []
     return [(label, formatter.printable(str(path)), remark) for label, path, remark in rows]
 

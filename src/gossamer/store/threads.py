@@ -7,11 +7,12 @@ busier the crawl, the larger the transactions, and the cost per page falls.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from gossamer.clock import Clock
-from gossamer.errors import DiskFull, StoreFailed
+from gossamer.errors import ConnectionLost, DiskFull, StoreFailed
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.loads import HostLoaded, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.queue_depth import QueueDepth
@@ -20,6 +21,8 @@ from gossamer.sketch.durations import Durations
 from gossamer.store.ports import BatchWriter, TaskSource
 
 T = TypeVar("T")
+
+_TRIES = 3
 
 
 class ReaderThread:
@@ -38,7 +41,7 @@ class ReaderThread:
     def ask(self, function: Callable[..., T], *args: object) -> "asyncio.Future[T]":
         """What one of the loader's functions answers."""
         self.waiting += 1
-        future = asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
+        future = asyncio.get_running_loop().run_in_executor(self._thread, _repeated, function, *args)
         future.add_done_callback(self._answered)
         return future
 
@@ -48,6 +51,14 @@ class ReaderThread:
     def close(self) -> None:
         """Wait for the last answer and end the thread."""
         self._thread.shutdown()
+
+
+def _repeated(function: Callable[..., T], *args: object) -> T:
+    """The answer, asked for again if the connection was lost within one snapshot: the next one waits for the server."""
+    for _ in range(_TRIES):
+        with suppress(ConnectionLost):
+            return function(*args)
+    return function(*args)
 
 
 class StoreQueries:

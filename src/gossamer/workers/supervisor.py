@@ -17,7 +17,7 @@ from gossamer.clock import Clock, SteadyClock, cpu_seconds
 from gossamer.config.load import Config, shape_of
 from gossamer.config.policies import politeness_for
 from gossamer.crawl.run.directory import CrawlDirectory, part_directory, parts_were_made, settle_layout
-from gossamer.crawl.run.opener import store_kind
+from gossamer.crawl.run.opener import shown_store, store_kind
 from gossamer.crawl.run.session import Display
 from gossamer.crawl.run.signals import GRACE_SECONDS, interrupted_status
 from gossamer.crawl.status import max_rss_bytes
@@ -54,8 +54,8 @@ def run_workers(
     """Run a crawl with several workers to its end, as `crawl.run.signals.run_crawl` does with a single process."""
     if config.workers > PARTITIONS:
         raise UsageError(f"--workers: at most {PARTITIONS}, not {config.workers}")
-    if store_kind(config.store).one_process:
-        raise UsageError(f"--store: {config.store} is for one process, not for {config.workers}")
+    if not store_kind(config.store).in_directory:
+        raise UsageError(f"--store: {shown_store(config.store or '')} is for one process, not for {config.workers}")
     directory = CrawlDirectory(Path(config.dir), archive=False)
     try:
         key = settle_layout(directory.path, config.workers, shape_of(config), secrets.randbits(63))

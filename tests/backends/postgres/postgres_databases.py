@@ -1,13 +1,11 @@
 """Databases with the tables of a new crawl, on one server that the tests of a process share."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 
 import psycopg
 
 from gossamer.backends.postgres.driver import PostgresTables
-from tests.postgres_server import PostgresServer, running_postgres
+from tests.postgres_server import PostgresServer
 
 
 class PostgresDatabases:
@@ -34,13 +32,3 @@ class PostgresDatabases:
 
     def close(self) -> None:
         self._admin.close()
-
-
-@contextmanager
-def shared_databases() -> Iterator[PostgresDatabases]:
-    with running_postgres() as server:
-        made = PostgresDatabases(server)
-        try:
-            yield made
-        finally:
-            made.close()

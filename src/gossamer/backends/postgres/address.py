@@ -4,6 +4,7 @@ A password is shown nowhere. It comes from the URL, from PGPASSWORD or from a pa
 uses libpq.
 """
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -80,7 +81,8 @@ class Address:
         except psycopg.Error:
             # The driver's message may show a part of the password.
             raise ConfigError(
-                "store", "the URL is not of the form postgresql://USER@HOST:PORT/DATABASE; write special characters as %XX"
+                "store",
+                "the URL is not of the form postgresql://USER@HOST:PORT/DATABASE; write special characters as %XX",
             ) from None
         self._password = str(self._parameters.get("password") or "")
 
@@ -105,11 +107,11 @@ class Address:
         return f"postgresql://{before}{self.server if host else ''}/{self.database}"
 
     def connect(self, application: str, *, read_only: bool) -> Connection:
-        """Open a connection in autocommit mode. Raises ConnectionLost, and StoreFailed for a server that is too old or has
+        """Open a connection in autocommit mode. Raises ConnectionLost; StoreFailed for a server that is too old or has
         another encoding."""
         given = {**_CLIENT, "application_name": application, **self._parameters}
         try:
-            opened = psycopg.connect("", autocommit=True, cursor_factory=RawCursor[Any], **given)  # type: ignore[arg-type]
+            opened = psycopg.connect("", autocommit=True, cursor_factory=RawCursor, **given)  # type: ignore[arg-type]
         except psycopg.Error as error:
             raise ConnectionLost(self._explained(error)) from None
         try:
@@ -125,7 +127,9 @@ class Address:
     def _set_up(self, opened: Connection, read_only: bool) -> None:
         version = opened.info.server_version // 10_000
         if version < OLDEST_SERVER:
-            raise StoreFailed(f"{self}: PostgreSQL {OLDEST_SERVER} or newer is needed, and {self.server} runs {version}")
+            raise StoreFailed(
+                f"{self}: PostgreSQL {OLDEST_SERVER} or newer is needed, and {self.server} runs {version}"
+            )
         encoding = opened.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             raise StoreFailed(
@@ -136,10 +140,8 @@ class Address:
         for kind, dumper in _DUMPERS:
             opened.adapters.register_dumper(kind, dumper)
         opened.execute(_SESSION + ("; SET default_transaction_read_only = on" if read_only else ""))
-        try:
+        with suppress(psycopg.Error):  # the server's system may be unable to look whether a client is still there
             opened.execute("SET client_connection_check_interval = '2s'")
-        except psycopg.Error:
-            pass  # the server's system cannot look whether a client is still there
 
     def masked(self, text: str) -> str:
         """A message without the password."""

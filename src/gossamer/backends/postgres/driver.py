@@ -357,9 +357,7 @@ class PostgresTables:
     def close(self) -> None:
         """Nothing to give back: the tables are with their server."""
 
-    def _open(
-        self, application: str, set_up: Callable[[Connection], T], *, read_only: bool
-    ) -> tuple[Connection, T]:
+    def _open(self, application: str, set_up: Callable[[Connection], T], *, read_only: bool) -> tuple[Connection, T]:
         connection = self.address.connect(application, read_only=read_only)
         try:
             return connection, set_up(connection)
@@ -390,4 +388,6 @@ class PostgresTables:
                 return
             sleep(0.1)
         holder = str(row[0]).removeprefix(_WRITER).strip() if row else ""
-        raise DirectoryInUse(f"{self.address} is in use by another crawl ({holder}); wait for it, or name another database")
+        raise DirectoryInUse(
+            f"{self.address} is in use by another crawl ({holder}); wait for it, or name another database"
+        )

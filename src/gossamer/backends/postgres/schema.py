@@ -29,8 +29,8 @@ def check(connection: Connection, address: Address) -> None:
     _check_known(version, address)
     if version < VERSION:
         raise OldSchema(
-            f"{address} was written by an older Gossamer (schema {version}, now {VERSION}): resume the crawl, and it is "
-            "brought up to date"
+            f"{address} was written by an older Gossamer (schema {version}, now {VERSION}): resume the crawl, and it "
+            "is brought up to date"
         )
 
 

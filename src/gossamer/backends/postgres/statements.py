@@ -1,8 +1,8 @@
 """The named statements of the `.sql` files of this folder, and how many rows of values travel in one of them.
 
 A file of statements has blocks that begin with `-- name:`. `/*rows a bigint, b text*/` stands for a query that returns
-the rows of values; each column is one parameter, an array. The driver's adapters would look at every value of it; packed
-here by the type of the column it costs a fraction (benchmarks/bench_store.py).
+the rows of values; each column is one parameter, an array. The driver's adapters would look at every value of it;
+packed here by the type of the column it costs a fraction (benchmarks/bench_store.py).
 """
 
 import re
@@ -44,14 +44,16 @@ left_retries AS (
         AND r.part = (m.id >> 40)::smallint AND r.at = m.old_at AND r.url_id = m.id),
 entered_retries AS (
     INSERT INTO retries (at, url_id) SELECT at, id FROM moved m WHERE m.state = 0 AND m.reason IS NOT NULL
-        AND m.at IS NOT NULL AND (m.old_state, m.old_at, m.old_reason IS NULL) IS DISTINCT FROM (0::smallint, m.at, false)),
+        AND m.at IS NOT NULL
+        AND (m.old_state, m.old_at, m.old_reason IS NULL) IS DISTINCT FROM (0::smallint, m.at, false)),
 left_due AS (
     DELETE FROM due d USING moved m WHERE m.old_state BETWEEN 1 AND 5 AND m.old_at IS NOT NULL
         AND (m.state, m.at) IS DISTINCT FROM (m.old_state, m.old_at) AND d.part = (m.id >> 40)::smallint
         AND d.missing = (m.old_state = 4) AND d.at = m.old_at AND d.state = m.old_state AND d.url_id = m.id),
 entered_due AS (
     INSERT INTO due (missing, at, state, url_id) SELECT m.state = 4, m.at, m.state, m.id FROM moved m
-        WHERE m.state BETWEEN 1 AND 5 AND m.at IS NOT NULL AND (m.state, m.at) IS DISTINCT FROM (m.old_state, m.old_at)),
+        WHERE m.state BETWEEN 1 AND 5 AND m.at IS NOT NULL
+        AND (m.state, m.at) IS DISTINCT FROM (m.old_state, m.old_at)),
 left_dead AS (
     DELETE FROM dead d USING moved m WHERE m.old_state = 7 AND m.state <> 7 AND d.url_id = m.id),
 entered_dead AS (
@@ -119,6 +121,8 @@ def _statement(text: str) -> Statement:
 class Column(bytes):
     """The values of one column, as the server reads an array."""
 
+    oid = 0  # of the array's type
+
 
 class SmallintColumn(Column):
     oid = 1005
@@ -151,7 +155,9 @@ class ByteaColumn(Column):
 COLUMNS: tuple[type[Column], ...] = (
     *(SmallintColumn, IntegerColumn, BigintColumn, FloatColumn, BooleanColumn, TextColumn, ByteaColumn),
 )
-_HEAD = struct.Struct(">iiiii")  # dimensions, whether there are nulls, the type of the values, their number, the first index
+_HEAD = struct.Struct(
+    ">iiiii"
+)  # dimensions, whether there are nulls, the type of the values, their number, the first index
 _LENGTH = struct.Struct(">i")
 _NULL = _LENGTH.pack(-1)
 _SMALL = 16
@@ -229,8 +235,6 @@ def pack_rows(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[
     """The rows of values as one array for each column. Raises OverflowError, TypeError or ValueError for a value that
     no column of its type takes."""
     try:
-        return [
-            _PACKERS[kind](values) for kind, values in zip(columns, zip(*rows, strict=True), strict=True)
-        ]
+        return [_PACKERS[kind](values) for kind, values in zip(columns, zip(*rows, strict=True), strict=True)]
     except struct.error as error:
         raise OverflowError(f"a value does not fit its column: {error}") from error

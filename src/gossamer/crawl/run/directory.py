@@ -25,8 +25,12 @@ TOKEN: Final = "service.token"
 WORKERS: Final = "workers.json"
 INDEX: Final = "index.cdxj"
 CONTACTS: Final = ("contacts.0", "contacts.1")
+OWNER: Final = "crawl.id"
+"""Which crawl the files are of, where its store is not in the directory."""
 _WORKER: Final = "worker-"
-_OURS = frozenset({DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, TOKEN, WORKERS, CLOCK_FILE})
+_OURS = frozenset(
+    {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, TOKEN, WORKERS, CLOCK_FILE, OWNER}
+)
 
 
 class CrawlDirectory:
@@ -89,6 +93,42 @@ class CrawlDirectory:
 
     def close(self) -> None:
         os.close(self._lock)
+
+    def owner(self) -> str | None:
+        """The crawl whose files these are, if its store is elsewhere. Raises DirectoryError."""
+        try:
+            return (self.path / OWNER).read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise DirectoryError(f"cannot read {self.path / OWNER}: {error.strerror}") from error
+
+    def check_owner(self, crawl_id: str) -> None:
+        """Raises NotThisCrawl unless these are the files of a crawl whose store is elsewhere."""
+        if self.owner() != crawl_id:
+            raise NotThisCrawl(
+                f"{self.path} is not the directory of the crawl in that store; choose the one that it was started with "
+                "by --dir"
+            )
+
+    def settle_owner(self, crawl_id: str) -> None:
+        """Note whose files these are, if there are none yet. Raises NotThisCrawl if they are another crawl's."""
+        if self.owner() is not None or self.database.exists() or (self.warcs.is_dir() and any(self.warcs.iterdir())):
+            return self.check_owner(crawl_id)
+        draft = self.path / f".{OWNER}.new"
+        try:
+            draft.write_text(crawl_id + "\n", encoding="utf-8")
+            os.replace(draft, self.path / OWNER)
+        except OSError as error:
+            raise DirectoryError(f"cannot write to {self.path}: {error.strerror}") from error
+
+    def refuse_other_store(self) -> None:
+        """Raises NotThisCrawl if the files are of a crawl whose store is elsewhere."""
+        if self.owner() is not None and not self.database.exists():
+            raise NotThisCrawl(
+                f"{self.path} holds the files of a crawl whose store is elsewhere; name that with --store, or choose "
+                "another --dir"
+            )
 
     def remove_crawl(self) -> None:
         """Remove everything but the lock. What makes this a crawl directory goes last, so that it can be done again if

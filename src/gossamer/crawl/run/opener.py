@@ -2,11 +2,12 @@
 reading and for changes (`store` opens those of a crawl that is about to run). Besides `store`, the only module that
 imports backends.
 
-Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory or those of its workers, or another
-of `STORES`. An archive is `file:DIR`, a folder of WARC files, by default the one in the crawl directory. Light: a
-command that only reads loads no fetcher.
+Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory or those of its workers,
+`postgresql://HOST/DATABASE`, or another of `STORES`. An archive is `file:DIR`, a folder of WARC files, by default the
+one in the crawl directory. Light: a command that only reads loads no fetcher.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
@@ -18,7 +19,7 @@ from gossamer.backends.memory import MemoryContactJournal, MemoryTables
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, CrawlDirectory, existing_parts, holds_crawl, parts_of
-from gossamer.errors import ConfigError, DirectoryError, NotThisCrawl, OldSchema
+from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
@@ -29,23 +30,38 @@ class StoreKind(NamedTuple):
     """What the stores with URLs of one scheme have in common."""
 
     form: str  # of the URLs, for messages
-    open_tables: Callable[[str, Path], Tables]
-    """The tables of one worker, by the URL of the store and the directory of the worker."""
+    open_tables: Callable[[str, Path, bool], Tables]
+    """The tables of one worker, by the URL of the store, the directory of the worker, and whether a store that may lose
+    commits will do."""
     open_journal: Callable[[CrawlDirectory], ContactJournal]
     """The contact journal that goes with them."""
     in_directory: bool = False  # the tables are in the crawl's directory, which is what the URL names
     one_process: bool = False  # the store ends with the process that has made it
 
 
+def _postgres_tables(url: str, directory: Path, unsafe: bool) -> Tables:
+    try:
+        from gossamer.backends.postgres.driver import PostgresTables  # not part of every installation
+    except ImportError as error:
+        raise MissingExtra("a store on PostgreSQL", error.name or "psycopg", "cluster") from error
+    return PostgresTables(url, unsafe=unsafe)
+
+
 STORES: dict[str, StoreKind] = {
     "sqlite": StoreKind(
         "sqlite:DIR",
-        lambda url, directory: SqliteTables(directory / DATABASE),
+        lambda url, directory, unsafe: SqliteTables(directory / DATABASE),
         lambda directory: ContactLog(directory.contacts),
         in_directory=True,
     ),
     "memory": StoreKind(
-        "memory:", lambda url, directory: MemoryTables(), lambda directory: MemoryContactJournal(), one_process=True
+        "memory:",
+        lambda url, directory, unsafe: MemoryTables(),
+        lambda directory: MemoryContactJournal(),
+        one_process=True,
+    ),
+    "postgresql": StoreKind(
+        "postgresql://HOST/DATABASE", _postgres_tables, lambda directory: ContactLog(directory.contacts)
     ),
 }
 """The scheme of a store's URL -> what is kept there. The first is that of a crawl whose directory alone is given."""
@@ -92,8 +108,20 @@ def store_kind(url: str | None) -> StoreKind:
     kind = STORES.get(scheme)
     if kind is None or not colon or (kind.in_directory and not rest):
         forms = " or ".join(kind.form for kind in STORES.values())
-        raise ConfigError("store", f"{url!r} is not a URL of the form {forms}")
+        raise ConfigError("store", f"{shown_store(url)!r} is not a URL of the form {forms}")
     return kind
+
+
+def shown_store(url: str) -> str:
+    """The URL of a store for people: without its password."""
+    return re.sub(r"([?&]password=)[^&]*", r"\1***", re.sub(r"(://[^:/@]*):.*@", r"\1@", url))
+
+
+def shown_crawl(location: CrawlLocation) -> str:
+    """Where a crawl is, for people: its store, or its directory if that is the store."""
+    if location.store is None or store_kind(location.store).in_directory:
+        return str(location.directory)
+    return shown_store(location.store)
 
 
 def crawl_exists(location: CrawlLocation) -> bool:
@@ -117,7 +145,8 @@ def _folder_in(blobs: object) -> str:
 
 
 def _tables_of(location: CrawlLocation, part: Path) -> Tables:
-    return store_kind(location.store).open_tables(location.store or "", part)
+    """Of a crawl that exists, on whatever it was started."""
+    return store_kind(location.store).open_tables(location.store or "", part, True)
 
 
 def _parts_of(location: CrawlLocation) -> list[Path]:
@@ -234,6 +263,8 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
             opened.callback(held[-1].close)
         tables = [_tables_of(location, one.path) for one in held]
         editors = [opened.enter_context(closing(TableEditor(each.open_writer()))) for each in tables]
+        if not store_kind(location.store).in_directory:
+            held[0].check_owner(editors[0].status.fact("crawl_id") or "")
         yield [
             HeldPart(one.path, editor, archive_in(_archive_folder(location.blobs, one.path, editor)))
             for one, editor in zip(held, editors, strict=True)
@@ -270,5 +301,5 @@ def _migrate(location: CrawlLocation) -> None:
             pass
     except DirectoryError as error:
         raise type(error)(
-            f"{location.directory} was written by an older Gossamer and has to be upgraded once, but: {error}"
+            f"{shown_crawl(location)} was written by an older Gossamer and has to be upgraded once, but: {error}"
         ) from error

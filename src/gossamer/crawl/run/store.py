@@ -23,7 +23,7 @@ from gossamer.config.widening import ADMISSION_KEY, AdmissionRecord, admission_r
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import archive_in, store_kind
+from gossamer.crawl.run.opener import CrawlLocation, archive_in, shown_crawl, store_kind
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.fetch.robots import parse_robots
@@ -53,7 +53,10 @@ def has_files(config: Config) -> bool:
 def store_for(config: Config, directory: CrawlDirectory) -> tuple[Tables, ContactJournal]:
     """The tables that a configuration names, and the contact journal that goes with them."""
     kind = store_kind(config.store)
-    return kind.open_tables(config.store or "", directory.path), kind.open_journal(directory)
+    if kind.in_directory:
+        directory.refuse_other_store()
+    tables = kind.open_tables(config.store or "", directory.path, config.unsafe_store)
+    return tables, kind.open_journal(directory)
 
 
 class OpenArchive(NamedTuple):
@@ -106,8 +109,9 @@ class Opening(NamedTuple):
 
 def open_database(opening: Opening) -> Database:
     """The database of the crawl. Raises NotThisCrawl if there is no crawl to resume, or another one."""
-    directory, seeds = opening.directory, opening.seeds
-    nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
+    directory, seeds, kind = opening.directory, opening.seeds, store_kind(opening.config.store)
+    place = shown_crawl(CrawlLocation.of(opening.config))
+    nothing = NotThisCrawl(f"there is no crawl in {place} to resume; give it a URL or --seeds to start one")
     if not opening.tables.exist() and not seeds and not opening.may_be_empty:
         raise nothing
     db = opening.tables.open_writer()
@@ -123,9 +127,15 @@ def open_database(opening: Opening) -> Database:
         db.close()
         known = formatter.number_of(len(known_seeds), "seed")
         raise NotThisCrawl(
-            f"{directory.path} holds another crawl ({known}, among them {min(known_seeds)}); "
-            f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
+            f"{place} holds another crawl ({known}, among them {min(known_seeds)}); {strangers[0].url} is none of "
+            f"them. Use another {'--dir' if kind.in_directory else '--store'}, or --add-seeds to add it to this crawl"
         )
+    if not kind.in_directory and not kind.one_process:
+        try:
+            directory.settle_owner(facts.fact("crawl_id") or "")
+        except DirectoryError:
+            db.close()
+            raise
     return db
 
 

@@ -261,7 +261,7 @@ class TableWriter:
         self._db.write_rows("add_seed", [(s.url, s.text, s.where, now) for s in batch.seeds])
 
     def _add_urls(self, batch: Batch, candidates: list[Candidate], touched: _Touched, now: Instant) -> list[_NewRow]:
-        """Insert what is new; a URL that is known already is ignored here, and only here. Returns the rows that were new.
+        """Insert what is new; a URL that is known already is ignored here, and only here. Returns the new rows.
 
         A URL found on a page whose links are counted later gets the position that this link gives it, or nearly every
         URL would be moved as soon as the link is counted. A candidate that turns out to be known still counts among the
