@@ -69,7 +69,8 @@ def tables(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyTables
     """The tables of a new crawl."""
     if request.param == "postgres":
         databases: PostgresDatabases = request.getfixturevalue("postgres_databases")
-        yield PostgresTables(databases.create(), unsafe=True)
+        with databases.one() as url:
+            yield PostgresTables(url, unsafe=True)
     elif request.param == "sqlite":
         yield SqliteTables(tmp_path / "crawl.db")
     else:

@@ -1,34 +1,66 @@
 """Databases with the tables of a new crawl, on one server that the tests of a process share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 
 import psycopg
 
 from gossamer.backends.postgres.driver import PostgresTables
+from gossamer.backends.postgres.schema import VERSION
 from tests.postgres_server import PostgresServer
 
 
 class PostgresDatabases:
-    """Each is a copy of one that was made by the driver."""
+    """Emptied and used again: to make one takes longer than most tests."""
 
     def __init__(self, server: PostgresServer) -> None:
         self.server = server
         self._numbers = count(1)
         self._admin = psycopg.connect(server.url(), autocommit=True)
-        self._admin.execute("CREATE DATABASE new_crawl")
-        PostgresTables(server.url("new_crawl"), unsafe=True).open_writer().close()
+        self._free: list[str] = []
+        self._tables: set[str] = set()
 
-    def create(self) -> str:
-        """A new database; returns its address."""
-        name = f"copy_{next(self._numbers)}"
-        self._admin.execute(f"CREATE DATABASE {name} TEMPLATE new_crawl STRATEGY file_copy")
-        return self.server.url(name)
+    @contextmanager
+    def one(self) -> Iterator[str]:
+        """The address of a database with empty tables, which is used again after the block."""
+        name = self._free.pop() if self._free else self._make()
+        yield self.server.url(name)
+        self._end_sessions(name)
+        if self._is_empty_again(name):
+            self._free.append(name)
 
-    def create_empty(self) -> str:
-        """A new database without tables."""
-        name = f"empty_{next(self._numbers)}"
+    @contextmanager
+    def blank(self) -> Iterator[str]:
+        """The address of a database without tables."""
+        name = f"blank_{next(self._numbers)}"
         self._admin.execute(f"CREATE DATABASE {name}")
-        return self.server.url(name)
+        yield self.server.url(name)
+        self._admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def close(self) -> None:
         self._admin.close()
+
+    def _make(self) -> str:
+        name = f"tables_{next(self._numbers)}"
+        self._admin.execute(f"CREATE DATABASE {name}")
+        PostgresTables(self.server.url(name), unsafe=True).open_writer().close()
+        return name
+
+    def _end_sessions(self, name: str) -> None:
+        self._admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+
+    def _is_empty_again(self, name: str) -> bool:
+        """Empty the tables. False if a test has dropped one, and the database was removed."""
+        with psycopg.connect(self.server.url(name), autocommit=True) as db:
+            found = {table for (table,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+            self._tables |= found
+            if found == self._tables:
+                asked = " UNION ALL ".join(f"(SELECT '{table}' FROM {table} LIMIT 1)" for table in found)
+                used = [table for (table,) in db.execute(asked)]  # type: ignore[call-overload]
+                db.execute(f"TRUNCATE {', '.join(used)} RESTART IDENTITY")  # type: ignore[call-overload]
+                db.execute(f"INSERT INTO schema_version VALUES ({VERSION})")
+                db.execute("ALTER SEQUENCE signature_numbers RESTART")
+                return True
+        self._admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        return False

@@ -232,8 +232,8 @@ _PACKERS: dict[str, Callable[[Sequence[object]], Column]] = {
 
 
 def pack_rows(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Column]:
-    """The rows of values as one array for each column. Raises OverflowError, TypeError or ValueError for a value that
-    no column of its type takes."""
+    """The rows of values as one array for each column. Raises OverflowError for a number that is too large, or
+    is none."""
     try:
         return [_PACKERS[kind](values) for kind, values in zip(columns, zip(*rows, strict=True), strict=True)]
     except struct.error as error:
