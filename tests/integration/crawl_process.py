@@ -158,6 +158,12 @@ class Scene:
         self._options = options
 
     @property
+    def _location(self) -> list[object]:
+        """The store, if the options name one."""
+        options = list(self._options)
+        return options[options.index("--store") :][:2] if "--store" in options else []
+
+    @property
     def command(self) -> list[object]:
         """The whole command, seeds included: what starts the crawl also resumes it."""
         return ["crawl", *self.web.seeds, *self.resume]
@@ -170,7 +176,7 @@ class Scene:
 
     def pages(self, *options: object) -> list[Json]:
         """What `gossamer pages --json` prints."""
-        ended = gossamer("pages", "--dir", self.dir, "--json", *options)
+        ended = gossamer("pages", "--dir", self.dir, *self._location, "--json", *options)
         assert ended.status == 0, ended.err
         return ended.lines
 

@@ -15,7 +15,7 @@ from gossamer.config.policies import canonicaliser_for, check_config, seed_addre
 from gossamer.crawl.events import PageQueue
 from gossamer.crawl.hooks import Hook
 from gossamer.crawl.page import Page
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, remove_crawl, resolve_urls
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, remove_crawl, resolve_urls, store_kind
 from gossamer.crawl.run.session import Display, Session, session
 from gossamer.errors import GossamerError, GossamerWarning
 from gossamer.library.summary import Summary
@@ -60,7 +60,8 @@ class Crawl:
         self._seeds = read_arguments(seeds, canonicaliser_for(self.config).canonicalise)
         for warning in blocked_seeds(self._seeds, seed_addresses_for(self.config)):
             GossamerWarning.issue(warning)
-        if "dir" not in file and "dir" not in given:
+        kind = store_kind(self.config.store)
+        if "dir" not in file and "dir" not in given and (kind.in_directory or kind.one_process):
             temporary = tempfile.mkdtemp(prefix="gossamer-")
             weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
             self.config = make_config({"store": f"sqlite:{temporary}", **file, "dir": temporary}, given)

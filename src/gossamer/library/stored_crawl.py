@@ -12,7 +12,15 @@ from gossamer.config.policies import PolicyCache
 from gossamer.crawl.events import Outcome
 from gossamer.crawl.page import Page
 from gossamer.crawl.run.directory import holder_of, read_layout
-from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, crawl_exists, open_crawl, resolve_urls, store_kind
+from gossamer.crawl.run.opener import (
+    CrawlLocation,
+    OpenCrawl,
+    crawl_exists,
+    open_crawl,
+    resolve_urls,
+    shown_crawl,
+    store_kind,
+)
 from gossamer.errors import ArchiveError, GossamerWarning, MissingExtra, NotThisCrawl, UsageError
 from gossamer.extract.full_page import Wanted
 from gossamer.model.states import UrlState
@@ -36,20 +44,22 @@ Moment = str | date | datetime
 """A point in time: ISO 8601 text, or an object; UTC unless it says otherwise."""
 
 
-def open(place: str | Path) -> "StoredCrawl":
-    """Open a crawl for reading by its directory or the URL of its store (`sqlite:DIR`). It may be running. Raises
-    NotThisCrawl if there is none."""
-    return StoredCrawl(_location_of(place))
+def open(place: str | Path, *, dir: str | Path | None = None) -> "StoredCrawl":
+    """Open a crawl for reading by its directory or the URL of its store (`sqlite:DIR`, `postgresql://HOST/DATABASE`).
+    `dir` is the directory of its archive, if the store is on a server. It may be running. Raises NotThisCrawl if there
+    is none."""
+    return StoredCrawl(_location_of(place, dir))
 
 
-def _location_of(place: str | Path) -> CrawlLocation:
+def _location_of(place: str | Path, directory: str | Path | None) -> CrawlLocation:
     is_url = isinstance(place, str) and ":" in place and not Path(place).exists()
-    config = make_config({}, resolve_urls({"store" if is_url else "dir": str(place)}))
+    named = {} if directory is None else {"dir": str(directory)}
+    config = make_config({}, resolve_urls({**named, "store" if is_url else "dir": str(place)}))
     if store_kind(config.store).one_process:
         raise UsageError(f"{config.store} ends with the process of its crawl, so there is nothing to read")
     location = CrawlLocation.of(config)
     if not crawl_exists(location):
-        raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}")
+        raise NotThisCrawl(f"there is no crawl in {shown_crawl(location)!r}")
     return location
 
 

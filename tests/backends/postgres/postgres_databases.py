@@ -57,8 +57,8 @@ class PostgresDatabases:
             self._tables |= found
             if found == self._tables:
                 asked = " UNION ALL ".join(f"(SELECT '{table}' FROM {table} LIMIT 1)" for table in found)
-                used = [table for (table,) in db.execute(asked)]  # type: ignore[call-overload]
-                db.execute(f"TRUNCATE {', '.join(used)} RESTART IDENTITY")  # type: ignore[call-overload]
+                used = [table for (table,) in db.execute(asked)]
+                db.execute(f"TRUNCATE {', '.join(used)} RESTART IDENTITY")
                 db.execute(f"INSERT INTO schema_version VALUES ({VERSION})")
                 db.execute("ALTER SEQUENCE signature_numbers RESTART")
                 return True

@@ -31,7 +31,8 @@ WHERE w.name = $1 AND c.warc_offset > $2 ORDER BY c.warc_offset LIMIT $3
 SELECT u.id, u.url, v.warc_file IS NOT NULL
 FROM urls u
 LEFT JOIN visits v ON v.url_id = u.id
-LEFT JOIN captures c ON c.warc_file = v.warc_file AND c.warc_offset = v.warc_offset AND c.set_aside = 0
+LEFT JOIN LATERAL (
+    SELECT url_id FROM captures WHERE warc_file = v.warc_file AND warc_offset = v.warc_offset AND set_aside = 0 OFFSET 0) c ON true
 WHERE u.id > $1 AND u.id <= $2 AND c.url_id IS NULL AND (v.warc_file IS NOT NULL OR u.state = 1)
 
 -- name: unknown_window
@@ -49,7 +50,8 @@ WHERE u.id > $1 AND u.id <= $2 AND u.state = 1 AND v.digest IS NOT NULL AND k.di
 SELECT k.digest, u.url, (k.warc_file IS NOT NULL AND c.url_id IS NULL) OR u.id IS NULL
 FROM contents k
 LEFT JOIN urls u ON u.id = k.url_id
-LEFT JOIN captures c ON c.warc_file = k.warc_file AND c.warc_offset = k.warc_offset AND c.set_aside = 0
+LEFT JOIN LATERAL (
+    SELECT url_id FROM captures WHERE warc_file = k.warc_file AND warc_offset = k.warc_offset AND set_aside = 0 OFFSET 0) c ON true
 WHERE k.digest > $1 ORDER BY k.digest LIMIT $2
 
 -- name: last_url_or_visit

@@ -275,8 +275,13 @@ def remove_crawl(location: CrawlLocation) -> None:
     """Empty the directory of a crawl; nothing happens if there is none. Raises DirectoryInUse, or NotThisCrawl if its
     archive is elsewhere or there are other files; then nothing was changed."""
     directory = location.directory
-    if not store_kind(location.store).in_directory or not holds_crawl(directory):
+    if not crawl_exists(location):
         return
+    if not store_kind(location.store).in_directory:
+        raise NotThisCrawl(
+            f"{shown_crawl(location)} holds a crawl, and only one with all its files in its directory is removed: name "
+            "an empty database"
+        )
     with ExitStack() as held:
         whole = CrawlDirectory(directory, archive=False)
         held.callback(whole.close)
