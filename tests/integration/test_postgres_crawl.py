@@ -74,7 +74,7 @@ def check_reading_commands(stage: Scene, url: str, page: str) -> None:
     assert page in gossamer("explain", page, *where).out
     assert gossamer("verify", *where).out.startswith("no problems")
     assert gossamer("index", *where, "--output", stage.dir / "index.cdxj").status == 0
-    exported = gossamer("export", "pages", *where, "--format", "jsonl")
+    exported = gossamer("export", *where)
     assert exported.status == 0 and page in exported.out
 
 
