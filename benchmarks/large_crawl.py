@@ -15,7 +15,7 @@ from gossamer.model.settlement import Capture
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Seconds, Url
-from gossamer.seen.url_seen import fingerprints
+from gossamer.seen import fingerprints
 
 KEY = 0x5EED
 BIG, STORY = 1, 2  # hosts: one with a tenth of all URLs, and the one of the prepared situations

@@ -14,7 +14,7 @@ class Kernels(Protocol):
     """The functions of `kernels.c`."""
 
     def signature(self, text: str, most: int, least: int, /) -> bytes | None:
-        """`sketch.minhash.signature`, of at most `most` characters that fill at least `least` bins."""
+        """`sketch.signature`, of at most `most` characters that fill at least `least` bins."""
         ...
 
     def base32(self, digest: bytes, /) -> str:

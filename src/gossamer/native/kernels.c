@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* --- gossamer.sketch.minhash.signature ------------------------------------------------------------------------- */
+/* --- gossamer.sketch.signature ------------------------------------------------------------------------- */
 
 #define BINS 64
 #define WINDOW 16
@@ -457,7 +457,7 @@ resolve_plain(PyObject *module, PyObject *args)
 /* --- the module ------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
-    {"signature", signature, METH_VARARGS, "signature(text, most, least): gossamer.sketch.minhash.signature."},
+    {"signature", signature, METH_VARARGS, "signature(text, most, least): gossamer.sketch.signature."},
     {"base32", base32, METH_O, "base32(digest): gossamer.backends.warc.record.base32."},
     {"without_fragments", without_fragments, METH_O, "without_fragments(hrefs): gossamer.filter.links."},
     {"resolve_plain", resolve_plain, METH_VARARGS,

@@ -16,7 +16,7 @@ from gossamer.fetch.dns.lookup import Lookups
 from gossamer.model.formats import is_dns_name
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 
 ANSWER_TIME = Seconds(5.0)
 MAX_LOOKUPS = 2048

@@ -15,7 +15,7 @@ from gossamer.filter.url_shape import shape_of
 from gossamer.model.units import Fingerprint, HostKey, Instant, Origin, Seconds, Url
 from gossamer.model.url_record import Facts, LearntFact, RobotsFact
 from gossamer.reports.explain.story import Form, Robots, Verdict
-from gossamer.seen.url_seen import fingerprints
+from gossamer.seen import fingerprints
 
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 # RFC 3986, appendix B. It splits any text, and is only used to say in which part two spellings differ.
