@@ -9,7 +9,6 @@ import tomllib
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from gossamer.cli import COMMANDS
 from gossamer.cli.dead import DEAD_COLUMNS
@@ -21,6 +20,7 @@ from gossamer.model.states import TRANSITIONS, UrlState
 from gossamer.observe.formatter import PAGE_COLUMNS
 from tests.reference import documented, keys, parser_of, reference
 from tests.reference import sections as key_sections
+from tests.table import table
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -281,7 +281,7 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@table("page", PAGES)
 def test_every_link_within_the_project_works(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if "://" in target or target.startswith("mailto:"):

@@ -9,6 +9,7 @@ from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonic
 from gossamer.filter.query_rules import CanonicalRules
 from tests.effort import lines_run
 from tests.examples import examples
+from tests.table import table
 
 
 def url_of(text: str, base: str | None = None) -> str:
@@ -23,7 +24,7 @@ def reason_of(text: str, base: str | None = None) -> str:
     return found.reason
 
 
-@pytest.mark.parametrize(
+@table(
     "href",
     [
         "mailto:a@b.test",
@@ -117,7 +118,7 @@ def test_ur_05_control_characters_never_stay(text: str, url: str) -> None:
     assert url_of(text) == url
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "expected"),
     [
         ("a/%2e%2e/b", "b"),
@@ -225,7 +226,7 @@ NO_HOST = ("http:///x", "http:\\\\\\x", "///x", "http://./", "http://%00/", "htt
 NO_HOST_EITHER = ("http://?x", "http://", "//", "", "x", "#x", "http://\ud800/")
 
 
-@pytest.mark.parametrize("text", [*NO_HOST, *NO_HOST_EITHER])
+@table("text", [*NO_HOST, *NO_HOST_EITHER])
 def test_ur_14_what_names_no_host_is_refused(text: str) -> None:
     assert reason_of(text) == "bad_url"
 
