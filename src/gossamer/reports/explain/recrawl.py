@@ -10,8 +10,14 @@ from gossamer.recrawl.change_hints import HostTrust
 from gossamer.recrawl.estimate import HostRates
 from gossamer.recrawl.policies import RecrawlPolicy, believed_words, estimate_of
 from gossamer.recrawl.policy import Memory, Terms
+from gossamer.recrawl.rules import PageStatus
 from gossamer.reports.explain.story import Recrawl, Signals
 
+_DEFAULTS: dict[str, str] = {
+    PageStatus.MOVED: "default interval for permanent redirects",
+    PageStatus.ELSEWHERE: "default interval for temporary redirects",
+    PageStatus.NEAR_DUPLICATE: "default interval for near-duplicates",
+}
 _SOONER = 1.0  # seconds: a visit this much before its plan was moved forward
 
 
@@ -48,12 +54,12 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
         assumed = estimate is None
         believed = estimate or terms.prior
         interval, uncertainty = Seconds(DAY / believed.rate), believed.uncertainty
-    if fixed is not None:
-        why = f"the interval of {rule}"
+    if known.state is UrlState.MISSING and rule in (None, PageStatus.NOT_FOUND.value):
+        why = "[retry] setting for missing pages"
+    elif fixed is not None:
+        why = _DEFAULTS.get(rule or "", f"interval of {rule}")
         if interval is not None:
             why += f"; the page {believed_words(memory, terms)}"
-    elif known.state is UrlState.MISSING:
-        why = "missing: by the settings of [retry]"
     else:
         why = by.policy.words(memory, terms)
     return Recrawl(

@@ -116,7 +116,7 @@ def politeness_of(
     cap: int | None,
     now: Instant,
 ) -> Politeness:
-    """When the host may be contacted. The gap is the one after the last contact, as far as it is on record."""
+    """When the host may be contacted. The delay is the one after the last contact, as far as it is on record."""
     gap, term = gap_after(policy, Contact(now, host.last_took, crawl_delay))
     wait = Seconds(max(0.0, host.next_contact - now))
     return Politeness(
@@ -168,13 +168,12 @@ def next_visit(
     if url.state is UrlState.QUEUED:
         return _turn(url, against, politeness, running=running, now=now)
     if url.state is UrlState.MISSING and url.available_at is not None:
-        answered = f"it answered {visit.status}" if visit is not None else "it was missing"
-        when = "after that date" if url.available_at > now else "since that date has passed"
-        return Next(url.available_at, f"{answered}: visited again {when}, at the next start or with --keep-fresh")
+        answered = f"status {visit.status}" if visit is not None else "it was missing"
+        return Next(url.available_at, f"retry after {answered}, by the next run or with --keep-fresh")
     if url.state is UrlState.EXCLUDED:
         return Next(None, f"excluded: {url.reason or 'unknown'}")
     if url.available_at is not None:
-        return Next(url.available_at, f"it is {url.state.word}; its recrawl is due then")
+        return Next(url.available_at, "next recrawl")
     return Next(None, _ENDS.get(url.state, "it is not visited again"))
 
 
@@ -192,7 +191,7 @@ def _turn(
         why = "it is not due yet"
     elif rests_until > now:
         term = politeness.reason if politeness is not None else None
-        why = "its host is cooling down until then" + (f": {term}" if term is not None else "")
+        why = "its host may be contacted then" + (f": {term}" if term is not None else "")
     else:
         why = "it is due now"
     return Next(at, why if running else f"{why}; the crawl is not running")
