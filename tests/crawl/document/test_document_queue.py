@@ -73,7 +73,7 @@ class Queue:
 
     async def drain(self, first: Awaitable[None] | None = None) -> None:
         running = asyncio.create_task(self.queue.run(self._batch_done, first))
-        async with asyncio.timeout(30.0):
+        async with asyncio.timeout(60.0):
             await self._empty.wait()
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
