@@ -2,9 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.postgres_server import PostgresServer
 
 TESTS = Path(__file__).parent
 HOSTILE = TESTS / "hostile"
@@ -55,3 +59,12 @@ def rules_of_the_hostile_web(request: pytest.FixtureRequest) -> Iterator[None]:
     folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
     with surviving(folder):
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator["PostgresServer"]:
+    """A PostgreSQL for all tests of this process, each of which creates its own database. Not to be killed."""
+    from tests.postgres_server import running_postgres
+
+    with running_postgres() as server:
+        yield server

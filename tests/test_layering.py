@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.table import table
+
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "gossamer"
 MAX_MODULES = 25
 """In one folder, `__init__` included."""
@@ -311,7 +313,7 @@ def test_no_module_has_a_name_that_names_nothing() -> None:
     assert [module for module in modules() if ATTIC & set(module.split("."))] == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("module", "text", "offending"),
     [
         ("frontier.frontier", "from gossamer.fetch.ports import Fetcher", "fetch.ports.Fetcher"),
@@ -356,7 +358,7 @@ def test_a_planted_import_is_found(module: str, text: str, offending: str) -> No
         ("frontier.frontier", "from gossamer.frontier.ready import ReadyHosts\nfrom gossamer.model.units import Url"),
         ("store.threads", "import asyncio\nfrom gossamer.clock import Clock"),
         ("backends.sqlite.driver", "import sqlite3\nfrom gossamer.model.loads import LoadOrder"),
-        ("seen.url_seen", "from gossamer.sketch.bloom import Bloom"),
+        ("seen", "from gossamer.sketch import Bloom"),
         ("cli.demo", "from gossamer import __version__"),
         ("reports.table.pages", "from gossamer.store.ports import Database"),
     ],

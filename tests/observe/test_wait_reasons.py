@@ -1,14 +1,13 @@
 """What a crawl is waiting for, as text."""
 
-import pytest
-
 from gossamer.model.units import Instant
 from gossamer.observe.wait_reasons import Waits, waiting_for
+from tests.table import table
 
 NOW = Instant(1_700_000_000.0)
 
 
-@pytest.mark.parametrize(
+@table(
     ("waits", "said"),
     [
         (Waits(), ""),

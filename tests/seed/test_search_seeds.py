@@ -18,6 +18,7 @@ from gossamer.seed.engines import DuckDuckGo
 from gossamer.seed.lists import Seed
 from gossamer.seed.search import MAX_RESULTS, NoAnswer, SearchAnswer, search_seeds
 from tests.seed.engine_pages import BLOCKED, CHANGED, NO_RESULTS, advertisement, page, result
+from tests.table import table
 
 AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
 
@@ -126,7 +127,7 @@ def test_seeds_are_capped() -> None:
     assert [seed.url for seed in search(many, most=2)] == ["http://h0.test/", "http://h1.test/"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("status", "body", "why", "words"),
     [
         (200, NO_RESULTS, "no results", "no results"),

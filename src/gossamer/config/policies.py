@@ -15,10 +15,9 @@ from gossamer.config.load import Config
 from gossamer.config.sections import HostSection, PriorityRuleSection, RecrawlRuleSection, RecrawlSection
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import AddressPolicy, parse_networks
-from gossamer.filter.canonical import Canonicaliser
+from gossamer.filter.canonical import Canonicaliser, CanonicalRules
 from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, host_table, is_trap_exempt
 from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, MAX_REPEATS, EntryRules
 from gossamer.filter.scope import Scope, parse_domains, parse_scope
 from gossamer.filter.trap_budget import GRACE, HOSTS_PER_DOMAIN, TrapPolicy

@@ -32,6 +32,7 @@ from tests.reports.explain.stories import (
     known,
     robots,
 )
+from tests.table import table
 
 GOOD = RecordCheck(None, "response", URL, True, True)
 
@@ -283,7 +284,7 @@ def test_an_answer_before_the_last_failure_is_only_an_answer() -> None:
     assert [a.outcome for a in story.attempts] == ["answered", "conn_refused"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("record", "problem"),
     [
         (GOOD, None),

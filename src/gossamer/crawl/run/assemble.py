@@ -98,7 +98,7 @@ from gossamer.recrawl.price import price_from
 from gossamer.reports.readback import read_response
 from gossamer.reports.table.reader import TableReader
 from gossamer.seed.lists import Seed
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 from gossamer.store.ports import PartitionOwner
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.refusals import RefusalReader

@@ -226,7 +226,7 @@ def _archive_folder(blobs: str | None, directory: Path, reader: CrawlReader) -> 
 
 def archive_in(folder: Path) -> Archive:
     """The archive in a folder."""
-    from gossamer.backends.warc.archive import WarcArchive  # few commands need it, and it takes long to load
+    from gossamer.backends.warc.reader import WarcArchive  # few commands need it, and it takes long to load
 
     return WarcArchive(folder)
 
