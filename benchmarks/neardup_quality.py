@@ -17,7 +17,7 @@ from gossamer.lab.simweb.page import VARIATIONS, Variation, near_copy
 from gossamer.lab.simweb.web import SimWeb
 from gossamer.lab.simweb.words import SLUGS, paragraphs
 from gossamer.model.units import Instant
-from gossamer.sketch.minhash import distance
+from gossamer.sketch import distance
 
 DOCUMENT = Path(__file__).parent / "results" / "neardup.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"

@@ -20,7 +20,7 @@ from gossamer.lab.simweb.graph import Place
 from gossamer.lab.simweb.hosts import HostPlan, Kind, path_of
 from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Instant
-from gossamer.sketch.minhash import BINS
+from gossamer.sketch import BINS
 
 _HTML = "text/html; charset=utf-8"
 _UNSIGNED = bytes(BINS)

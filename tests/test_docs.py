@@ -38,17 +38,16 @@ SELF_EXPLANATORY = set(
     re.findall(
         r"\w+",
         """
-    access all_workers answer app argparse_types authority backoff best_first blocking bloom body build cache cares
-    certificates chance charset cli clock codings config config_options content_types control counters
-    curl database deadlines directory display dns documents durations endless engines entries errors event_stream
-    events exact explain export extract failures feeds fetch fetcher fetchers files
-    filter formats formatter ftp graph handle headers history host_table http http_dates http_server ipc knowledge
-    library links listing lists locations log lookup main mercator metadata metric_table metrics mime model multi
-    observe open_crawl options page page_meta pages parquet parse plot plugins policies policy problems processor
-    proxies queries query_rules queue reader record recrawl_compare recrawl_report recrawl_world render repair
-    replay report reports request resolver retries robots routes rows run schema schemas search sections server service
-    signals simulate_recrawl sitemaps sniff sqlite states status store supervisor tables terminal_view threads
-    time_travel tree types units verify version warc web words writer xml
+    access all_workers app argparse_types backoff best_first blocking body build cache cares certificates chance
+    charset cli clock codings config config_options content_types control counters curl deadlines directory display
+    dns documents endless engines entries errors event_stream events exact explain export extract failures feeds
+    fetch fetchers filter formats formatter ftp ftp_session graph handle headers history host_table http http_dates
+    http_server ipc knowledge library links lists locations log lookup main mercator metadata metric_table metrics
+    mime model multi observe open_crawl options page page_meta pages parquet parse plot plugins policies policy
+    processor proxies queries queue reader record recrawl_compare recrawl_report recrawl_world render replay report
+    reports request resolver retries robots routes rows run schema schemas search sections server service signals
+    simulate_recrawl sitemaps sqlite states status store supervisor tables terminal_view threads time_travel tree
+    units verify version warc web words writer xml
     """,
     )
 )

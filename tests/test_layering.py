@@ -358,7 +358,7 @@ def test_a_planted_import_is_found(module: str, text: str, offending: str) -> No
         ("frontier.frontier", "from gossamer.frontier.ready import ReadyHosts\nfrom gossamer.model.units import Url"),
         ("store.threads", "import asyncio\nfrom gossamer.clock import Clock"),
         ("backends.sqlite.driver", "import sqlite3\nfrom gossamer.model.loads import LoadOrder"),
-        ("seen.url_seen", "from gossamer.sketch.bloom import Bloom"),
+        ("seen", "from gossamer.sketch import Bloom"),
         ("cli.demo", "from gossamer import __version__"),
         ("reports.table.pages", "from gossamer.store.ports import Database"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from gossamer.dedup.near import Near
 from gossamer.model.batch import Batch
 from gossamer.model.settlement import Settlement
-from gossamer.sketch.minhash import BINS
+from gossamer.sketch import BINS
 from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, settlement
 
 

@@ -12,7 +12,7 @@ from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.snapshot import PHASES, Internals, Snapshot
 from gossamer.service.metric_table import METRICS, REASONS
 from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, Metrics, prefers_json
-from gossamer.sketch.durations import Durations, Spread
+from gossamer.sketch import Durations, Spread
 from tests.debian import unpacked
 from tests.test_docs import OPERATING, rows, unquoted
 

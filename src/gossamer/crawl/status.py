@@ -15,8 +15,8 @@ from gossamer.fetch.ports import ExchangeTimes
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import PHASES, Internals, ProcessUse
-from gossamer.seen.url_seen import SeenStatistics
-from gossamer.sketch.durations import Durations
+from gossamer.seen import SeenStatistics
+from gossamer.sketch import Durations
 from gossamer.store.threads import ReaderThread, WriterThread
 
 QUEUES: Final = ("hosts", "names", "visits", "bodies", "documents", "store_reads", "batch", "listeners", "log")

@@ -1,7 +1,7 @@
 """The content-seen test: do we already hold this document under another URL, or almost?
 
 Input: a body; its digest is its identity. Two tiers answer (`exact`): an exact, bounded cache of digests with the
-document each first came as, and a Bloom filter over all digests (`gossamer.sketch.bloom`). Output: *known* (with its
+document each first came as, and a Bloom filter over all digests (`gossamer.sketch`). Output: *known* (with its
 owner), *surely new*, or *ask the store*.
 
 Invariants: only the exact cache or the store may call a document known, so an error of the filter costs a query and

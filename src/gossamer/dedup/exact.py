@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
-from gossamer.sketch.bloom import Bloom
+from gossamer.sketch import Bloom
 
 
 def payload_digest(body: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """The content-seen test for near-duplicates. Hot: benchmarks/bench_neardup.py.
 
-The distance of two documents is that of their signatures (`gossamer.sketch.minhash`). A signature of 64 bytes is cut
+The distance of two documents is that of their signatures (`gossamer.sketch`). A signature of 64 bytes is cut
 into eight bands of eight. Two signatures that differ in at most `MAX_DISTANCE` = 7 bytes have at least one band in
 common, whichever bytes differ; so only signatures that share a band have to be compared.
 
@@ -15,7 +15,7 @@ from enum import Enum
 from struct import Struct
 from typing import Final, NamedTuple
 
-from gossamer.sketch.minhash import distance
+from gossamer.sketch import distance
 
 MAX_DISTANCE: Final = 7
 """Bytes of 64 in which near-duplicates may differ: documents that share about nine tenths of their shingles."""

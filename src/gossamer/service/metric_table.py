@@ -11,7 +11,7 @@ from gossamer.crawl.status import QUEUES
 from gossamer.model.outcome import Failure
 from gossamer.model.states import UrlState
 from gossamer.observe.snapshot import PHASES, ProcessUse, Snapshot
-from gossamer.sketch.durations import Spread
+from gossamer.sketch import Spread
 
 _FRONTS: Final = 16
 """Classes with a label of their own; further ones are counted with the last."""

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from gossamer.observe.snapshot import Snapshot
 from gossamer.service.metric_table import METRICS, Metric, Value
-from gossamer.sketch.durations import Spread
+from gossamer.sketch import Spread
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FIRST_CLASS, LAST_CLASS = 7, 27

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.warc.archive import WarcArchive
 from gossamer.backends.warc.captures import WarcCaptures
+from gossamer.backends.warc.reader import WarcArchive
 from gossamer.dedup.exact import payload_digest
 from gossamer.model.settlement import Capture
 from gossamer.store.ports import Location

@@ -18,7 +18,7 @@ from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 
 
 def document(number: int, body: bytes) -> Document:

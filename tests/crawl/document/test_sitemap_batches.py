@@ -30,7 +30,7 @@ from gossamer.model.settlement import Capture
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task, Via, Visit
 from gossamer.model.units import Domain, HostId, HostKey, Instant, Origin, Seconds, Url
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 from gossamer.store.ports import Location
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.writer import TableWriter

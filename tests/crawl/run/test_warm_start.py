@@ -7,7 +7,7 @@ from typing import Any
 from gossamer.crawl.run.recovery import load_filters, load_originals
 from gossamer.dedup.exact import ContentSeen, Unknown
 from gossamer.dedup.near import NearDuplicates, NearMode
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 
 
 class StoredRows:

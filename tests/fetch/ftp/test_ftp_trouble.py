@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from gossamer.extract.crawl_page import extract_page
-from gossamer.fetch.ftp.fetcher import MAX_LISTING_BYTES, FtpFetcher
+from gossamer.fetch.ftp import MAX_LISTING_BYTES, FtpFetcher
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation

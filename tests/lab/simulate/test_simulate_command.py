@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.driver import open_for_writing
 from gossamer.cli.main import main
 from gossamer.cli.simulate import graph_of_crawl
 from gossamer.crawl.run.opener import CrawlLocation

@@ -241,7 +241,7 @@ CREATE TABLE sitemaps (
 );
 CREATE INDEX sitemaps_host ON sitemaps (host_id, entries);
 
--- Near-duplicates: the signature of the text of each page that was stored (sketch.minhash), and, of a page that is almost
+-- Near-duplicates: the signature of the text of each page that was stored (`sketch`), and, of a page that is almost
 -- another, which one that is and in how many bytes their signatures differ. Of the last visit, as `visits`. `seq` grows
 -- with every visit: the latest originals are read again on a start.
 CREATE TABLE signatures (

@@ -22,7 +22,7 @@ from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.settlement import Settlement
 from gossamer.model.task import Visit
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 
 _ASK = Unknown.ASK  # looking up a member costs as much as a call
 

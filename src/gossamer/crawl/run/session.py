@@ -37,7 +37,7 @@ from gossamer.observe.snapshot import (
 from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
 from gossamer.seed.lists import Seed
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 
 HEARTBEAT_SECONDS = 0.02
 SNAPSHOTS_PER_SCAN = 8

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from gossamer.config.overrides import HostOverride
-from gossamer.filter.canonical import parse_canonical
+from gossamer.filter.canonical import minimise_url, parse_canonical
 from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.query_rules import minimise_url
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering
