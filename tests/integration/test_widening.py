@@ -15,7 +15,7 @@ import pytest
 
 import gossamer
 from gossamer.crawl.run.opener import CrawlLocation, open_crawl
-from gossamer.library.summary import Summary
+from gossamer.library.crawl import Summary
 from gossamer.reports.records import PageFilter
 from tests.integration.crawl_process import Command, Constants, wait_until
 from tests.integration.crawl_process import gossamer as command
