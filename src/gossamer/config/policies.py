@@ -125,11 +125,6 @@ def trap_exemption(config: Config) -> Callable[[HostKey], bool]:
     return partial(is_trap_exempt, _host_rules(config))
 
 
-def any_host_exempt(config: Config) -> bool:
-    """Whether any host is exempt from trap detection."""
-    return not config.traps.cut or any(own.trap is False for own in config.host.values())
-
-
 def trap_policy_for(config: Config) -> TrapPolicy:
     patience = config.traps.patience
     return TrapPolicy(patience=patience, hosts_per_domain=HOSTS_PER_DOMAIN, grace=min(GRACE, patience // 4))

@@ -63,6 +63,10 @@ class TrapAccounts:
         self._changed: dict[HostId, HostBudget] = {}  # to be stored with the next batch
         self._changed_domains: dict[int, DomainBudget] = {}
 
+    def change_exemption(self, is_free: Callable[[HostKey], bool]) -> None:
+        """From now on these hosts are exempt from cuts."""
+        self._is_free = is_free
+
     def __len__(self) -> int:
         """The number of shapes in memory, plus one for each host."""
         return self._shapes + len(self._hosts)

@@ -12,12 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gossamer.config.load import Config, make_config, read_toml, with_underscores
+from gossamer.config.load import Config, layered, make_config, read_toml, with_underscores
 from gossamer.config.policies import canonicaliser_for, check_config, seed_addresses_for
 from gossamer.crawl.events import PageQueue
 from gossamer.crawl.hooks import Hook
 from gossamer.crawl.page import Page
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, remove_crawl, resolve_urls
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, remembered_options, remove_crawl, resolve_urls
 from gossamer.crawl.run.session import Display, Session, session
 from gossamer.errors import GossamerError, GossamerWarning
 from gossamer.observe.display import NoDisplay
@@ -84,9 +84,9 @@ class Crawl:
                 print(page.url, page.title)
 
     Options have the names of `gossamer crawl` and gossamer.toml; sections are mappings. The crawl is stored in `dir`
-    and resumed from there; without one, it is in a temporary directory that is removed with this object. A page is
-    delivered after it is committed; a slow consumer slows the crawl down. Leaving the block stops the crawl as Ctrl-C
-    does: nothing is lost.
+    and resumed from there, with the options that it remembers unless others are given; without one, it is in a
+    temporary directory that is removed with this object. A page is delivered after it is committed; a slow consumer
+    slows the crawl down. Leaving the block stops the crawl as Ctrl-C does: nothing is lost.
     """
 
     def __init__(
@@ -105,6 +105,10 @@ class Crawl:
         names = [hook for hook in hooks if isinstance(hook, str)]
         file, given = _layers(config, {**options, "dir": dir, "hooks": names or None})
         self.config: Config = make_config(file, given)
+        if not fresh and ("dir" in file or "dir" in given):
+            remembered = remembered_options(CrawlLocation.of(self.config))
+            given = {key: layered(remembered, given)[key] for key in given}
+            self.config = make_config(layered(remembered, file), given)
         check_config(self.config)
         self._seeds = read_arguments(seeds, canonicaliser_for(self.config).canonicalise)
         for warning in blocked_seeds(self._seeds, seed_addresses_for(self.config)):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import HOST_DROPPED, OVERRIDES_KEY, Limits, Overrides
-from gossamer.config.policies import address_policy_for, canonicaliser_for, politeness_for
+from gossamer.config.policies import canonicaliser_for, politeness_for
 from gossamer.crawl.rules.limit_enforcement import LIMIT_REASONS, exclusions
 from gossamer.crawl.run.session import Session
 from gossamer.filter.canonical import Canonical, Refusal, refusal
@@ -77,7 +77,6 @@ class Control:
         self._overrides = overrides
         self._patience = patience
         self._canonicaliser = canonicaliser_for(config)
-        self._addresses = address_policy_for(config)
         self._changing = asyncio.Lock()  # one change of rules or overrides at a time
         self._enforcement: asyncio.Task[None] | None = None
         self._is_superseded = False  # other limits are about to be applied
@@ -148,7 +147,7 @@ class Control:
         return self._canonicaliser.canonicalise(with_scheme(text.strip()))
 
     def _check(self, url: Url, host: HostKey, rules: EntryRules) -> str | None:
-        if self._addresses.refused_as(host) is not None:
+        if self._opened.crawl.addresses.refused_as(host) is not None:
             return "blocked_address"
         return rules.may_enter(url, host, 0)
 
@@ -178,6 +177,7 @@ class Control:
             except BaseException:
                 self._base = before
                 raise
+            self._opened.crawl.change_page_limit(config.max_pages)
             self._start_enforcement()
             await self._save()
 
