@@ -17,7 +17,7 @@ import pytest
 import gossamer
 from gossamer.config.load import make_config
 from gossamer.crawl.run.opener import CrawlLocation, open_crawl
-from gossamer.library.summary import Summary
+from gossamer.library.crawl import Summary
 from gossamer.model.states import UrlState
 from gossamer.reports.records import PageFilter
 from tests.integration.crawl_process import Command, Constants, Json, wait_until

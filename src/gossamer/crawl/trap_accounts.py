@@ -11,7 +11,7 @@ is cut is not requested, and is stored as excluded, so that it can be requeued i
 from collections.abc import Callable, Iterator, Sequence
 
 from gossamer.crawl.observers import CrawlObserver
-from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
+from gossamer.dedup import SOFT_404, Soft404Detector
 from gossamer.filter.canonical import end_of_authority, parse_canonical
 from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.parameter_learner import ParameterLearner

@@ -8,7 +8,7 @@ from gossamer.clock import VirtualClock
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import BATCH_DOCUMENTS, DocumentQueue, DocumentQueueLimits
-from gossamer.dedup.exact import ContentSeen
+from gossamer.dedup import ContentSeen
 from gossamer.extract.large_pages import LargePages
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.links import LinkResolver

@@ -67,9 +67,7 @@ from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
 from gossamer.crawl.visit.settle import Settler
 from gossamer.crawl.visit.sitemap_guess import SitemapGuesser
 from gossamer.crawl.visit.visit import Visitor, VisitOutcomes, VisitRules
-from gossamer.dedup.exact import ContentSeen
-from gossamer.dedup.near import NearDuplicates, NearMode
-from gossamer.dedup.soft404 import Soft404Detector
+from gossamer.dedup import ContentSeen, NearDuplicates, NearMode, Soft404Detector
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer

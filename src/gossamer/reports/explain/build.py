@@ -15,15 +15,16 @@ from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 from gossamer.model.url_record import MAX_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
 from gossamer.observe.formatter import number_of
-from gossamer.reports.explain.recrawl import RecrawlTerms, recrawl_of
 from gossamer.reports.explain.schedule import (
     ASSUMED_DEPTH,
     Caps,
+    RecrawlTerms,
     next_visit,
     politeness_of,
     priority_if_admitted,
     priority_of,
     reason_against,
+    recrawl_of,
 )
 from gossamer.reports.explain.story import (
     Archive,
