@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import named_queries, open_for_writing
+from gossamer.backends.sqlite.driver import named_queries, open_for_writing
 from gossamer.backends.warc import RecordIds, Warcinfo, WarcWriter
 from gossamer.backends.warc.captures import WarcCaptures
 from gossamer.clock import VirtualClock

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.crawl.trap_accounts import TrapAccounts
-from gossamer.dedup.soft404 import SOFT_404
+from gossamer.dedup import SOFT_404
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.trap_budget import ENDLESS, HostBudget, TrapPolicy
 from gossamer.model.batch import Batch, RetiredHost

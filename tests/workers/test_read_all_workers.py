@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import connect
+from gossamer.backends.sqlite.driver import connect
 from gossamer.backends.warc.reader import read_record
 from gossamer.config.overrides import HostOverrides, Overrides
 from gossamer.lab.simweb.run import SimwebProcess

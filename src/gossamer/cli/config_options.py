@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.config.load import Config, make_config, read_toml
+from gossamer.config.load import Config, layered, make_config, read_toml
 from gossamer.crawl.run.opener import resolve_urls
 from gossamer.errors import ConfigError, UsageError
 
@@ -117,7 +117,7 @@ def config_from(
     keys = keys_of(file)
     given = {o.key: getattr(arguments, o.destination, None) for o in OPTIONS}
     try:
-        layers = _over(remembered or {}, resolve_urls(keys))
+        layers = layered(remembered or {}, resolve_urls(keys))
         options = resolve_urls({key: value for key, value in given.items() if value is not None})
         return make_config(*_nested(layers, options))
     except ConfigError as error:
@@ -138,16 +138,6 @@ def unsaid(remembered: Mapping[str, object], file: Mapping[str, object]) -> dict
         now = file.get(name)
         if isinstance(value, dict) and isinstance(now, dict):
             found[name] = {key: own for key, own in value.items() if key not in now}
-    return found
-
-
-def _over(remembered: Mapping[str, object], file: Mapping[str, object]) -> dict[str, object]:
-    """The keys of the file, and below them what is remembered; in sections key by key."""
-    found = {**remembered, **file}
-    for name, before in remembered.items():
-        now = file.get(name)
-        if isinstance(before, dict) and isinstance(now, dict):
-            found[name] = {**before, **now}
     return found
 
 

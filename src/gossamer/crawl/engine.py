@@ -114,7 +114,7 @@ class Engine(CrawlObserver):
         self._clock = state.clock
         self.observers = observers
         self._host_contexts = host_contexts
-        self._visitor = stages.visitor
+        self.visitor = stages.visitor
         self.documents = stages.documents
         self.requeue = stages.requeue
         self.events = stages.events
@@ -221,7 +221,7 @@ class Engine(CrawlObserver):
     async def _visit(self, visit: Visit) -> None:
         self.observers.visit_started(visit)
         try:
-            await self._visitor.visit(visit)
+            await self.visitor.visit(visit)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # a bug: the crawl must stop with an error, not lose a slot silently

@@ -214,7 +214,7 @@ base32(PyObject *module, PyObject *digest)
     return text;
 }
 
-/* --- gossamer.filter.fast_join.without_fragments_in_python ------------------------------------------------------ */
+/* --- gossamer.filter.links.without_fragments_in_python ------------------------------------------------------ */
 
 static PyObject *
 without_fragments(PyObject *module, PyObject *hrefs)
@@ -253,7 +253,7 @@ failed:
     return NULL;
 }
 
-/* --- gossamer.filter.fast_join.resolve_plain_in_python ---------------------------------------------------------- */
+/* --- gossamer.filter.links.resolve_plain_in_python ---------------------------------------------------------- */
 
 /* By character: whether it may occur in a plain path (1), in one that begins with a slash (2), in a query (4). */
 static unsigned char allowed[256];

@@ -15,9 +15,7 @@ from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import ListRead
-from gossamer.dedup.exact import ContentSeen
-from gossamer.dedup.near import NearDuplicates
-from gossamer.dedup.soft404 import Soft404Detector
+from gossamer.dedup import ContentSeen, NearDuplicates, Soft404Detector
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.http.body import LONG_WIRE_BODY, decodes_slowly
 from gossamer.filter.canonical import Canonicaliser

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from gossamer.dedup.near import NearDuplicates, NearMode
+from gossamer.dedup import NearDuplicates, NearMode
 from gossamer.extract.crawl_page import extract_page
 from gossamer.model.document import Document
 from gossamer.model.states import NEAR_DUPLICATE, UrlState

@@ -15,7 +15,7 @@ from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DecodedDocument
 from gossamer.crawl.document.sitemaps import LOT, STEP, ListRead, Sitemaps
 from gossamer.crawl.observers import CrawlObserver, Observers
-from gossamer.dedup.exact import payload_digest
+from gossamer.dedup import payload_digest
 from gossamer.extract.sitemaps.reader import SLICE
 from gossamer.fetch.http.body import payload
 from gossamer.filter.canonical import Canonicaliser

@@ -14,8 +14,8 @@ from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import HostRates
 from gossamer.recrawl.price import Price, price_text
 from gossamer.reports.explain.build import build_story
-from gossamer.reports.explain.recrawl import RecrawlTerms
 from gossamer.reports.explain.render import story_lines, story_object
+from gossamer.reports.explain.schedule import RecrawlTerms
 from gossamer.reports.explain.story import Recrawl, Story
 from gossamer.reports.queries import _basis
 from tests.reports.explain.stories import NOW, RULES, VISIT, form, known

@@ -276,7 +276,7 @@ CREATE TABLE parameters (
     PRIMARY KEY (host, place, name)
 ) WITHOUT ROWID;
 
--- What hosts have shown in place of pages that they do not have, in text of dedup.soft.
+-- What hosts have shown in place of pages that they do not have, in text of `dedup`.
 CREATE TABLE soft_missing (
     host_id       INTEGER PRIMARY KEY,
     state         TEXT    NOT NULL

@@ -8,9 +8,17 @@ from typing import NamedTuple, Protocol
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable
 from gossamer.crawl.document.admission import TOO_LONG, Admission
-from gossamer.dedup.exact import ContentSeen, Known, Unknown, payload_digest
-from gossamer.dedup.near import Near, NearDuplicates, NearMode
-from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
+from gossamer.dedup import (
+    SOFT_404,
+    ContentSeen,
+    Known,
+    Near,
+    NearDuplicates,
+    NearMode,
+    Soft404Detector,
+    Unknown,
+    payload_digest,
+)
 from gossamer.extract.content_types import UNWANTED_TYPE, is_html
 from gossamer.extract.crawl_page import (
     PageContent,

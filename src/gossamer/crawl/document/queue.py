@@ -15,7 +15,7 @@ from typing import TypeVar
 from gossamer.clock import Clock
 from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor
 from gossamer.crawl.document.sitemaps import ListRead, Sitemaps
-from gossamer.dedup.exact import Known, Unknown
+from gossamer.dedup import Known, Unknown
 from gossamer.extract.crawl_page import PageContent
 from gossamer.fetch.http.body import decodes_slowly
 from gossamer.model.document import Document, ProcessedDocument

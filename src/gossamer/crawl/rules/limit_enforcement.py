@@ -7,10 +7,10 @@ from typing import Final
 from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.observers import CrawlObserver
-from gossamer.model.batch import BulkChange, Committed
+from gossamer.model.batch import Batch, BulkChange, Committed
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task
-from gossamer.model.units import HostId, HostKey
+from gossamer.model.units import HostId, HostKey, Instant
 
 LIMIT_REASONS: Final = ("depth_limit", "url_too_long", "excluded_domain")
 """Reasons for exclusion by limits: these URLs are requeued when the limits allow them."""
@@ -21,13 +21,16 @@ class LimitEnforcement(CrawlObserver):
 
     A URL is excluded either here or by its visit, never by both, or it would be counted twice: every URL in memory is
     removed from the frontier first, and URLs in flight are left to their visits. The store checks the state of a URL
-    again when it applies the change. Owned by the event loop.
+    again when it applies the change. A URL whose exclusion is not committed yet stays out even if other limits, which
+    allow it, come into force meanwhile: after the commit it is requeued. Owned by the event loop.
     """
 
     def __init__(self, state: CrawlState, admission: Admission) -> None:
         self._frontier, self._store = state.frontier, state.store
         self._admission = admission
         self._is_active = False
+        self._in_open_batch: set[int] = set()  # URLs that it excludes, and ...
+        self._in_commit: set[int] = set()  # ... those that the batch before it excludes
         self.excluded = 0  # URLs excluded since the last change of limits
 
     def reason_against(self, task: Task, host: HostKey) -> str | None:
@@ -49,13 +52,19 @@ class LimitEnforcement(CrawlObserver):
         if self._is_active:
             self._withdraw(host_id)
 
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        self._in_commit, self._in_open_batch = self._in_open_batch, set()
+
     def committed(self, committed: Committed) -> None:
+        self._in_commit = set()
         self.excluded += len(committed.withdrawn)
 
     def _withdraw(self, host_id: HostId | None) -> None:
         reasons: dict[int, str] = {}
 
         def is_refused(task: Task, host: HostKey) -> bool:
+            if task.url_id in self._in_commit or task.url_id in self._in_open_batch:
+                return True
             reason = self.reason_against(task, host)
             if reason is not None:
                 reasons[task.url_id] = reason
@@ -63,6 +72,7 @@ class LimitEnforcement(CrawlObserver):
 
         self._frontier.withdraw(is_refused, host_id)
         if reasons:
+            self._in_open_batch |= reasons.keys()
             self._store.batch.bulk_changes += exclusions(reasons.items())
             self._store.nudge()
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from gossamer.config.widening import ADMISSION_KEY, AdmissionRecord, AdmissionRules
+from gossamer.config.widening import ADMISSION_KEY, TRAP_CUTS, AdmissionRecord, AdmissionRules
 from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor
@@ -264,6 +264,8 @@ class Readmission:
                 return True  # is on record
             target, host = said.url, said.host
         rules = self._admission.file_rules if url.sitemap else self._admission.rules
+        if url.reason in TRAP_CUTS and rules.may_be_cut(host):
+            return False
         return rules.may_enter(target, host, url.depth) is None
 
     def close(self) -> None:

@@ -42,7 +42,7 @@ from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.rules.limit_enforcement import LimitEnforcement
 from gossamer.crawl.rules.readmission import Readmission
 from gossamer.crawl.rules.reordering import Reordering
-from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.crawl import Crawl, visit_limits_for
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import AFTER_CRASH, RecoveredContacts, WarmUp
@@ -66,13 +66,12 @@ from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
 from gossamer.crawl.visit.settle import Settler
 from gossamer.crawl.visit.sitemap_guess import SitemapGuesser
-from gossamer.crawl.visit.visit import VisitLimits, Visitor, VisitOutcomes, VisitRules
-from gossamer.dedup.exact import ContentSeen
-from gossamer.dedup.near import NearDuplicates, NearMode
-from gossamer.dedup.soft404 import Soft404Detector
+from gossamer.crawl.visit.visit import Visitor, VisitOutcomes, VisitRules
+from gossamer.dedup import ContentSeen, NearDuplicates, NearMode, Soft404Detector
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
+from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
@@ -271,7 +270,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         network.requester,
         robots_fetcher,
         guesser,
-        rules=VisitRules(_visit_limits_for(config), entry.admission, hosts, entry.feedback.trap_accounts),
+        rules=VisitRules(visit_limits_for(config), entry.admission, hosts, entry.feedback.trap_accounts),
         outcomes=VisitOutcomes(disposition, planner, settler, documents.queue.put),
         redirects_to=queries.redirects_to,
     )
@@ -303,6 +302,8 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         clock=clock,
         admission=entry.admission,
         hosts=hosts,
+        addresses=network.addresses,
+        trap_accounts=entry.feedback.trap_accounts,
         scope_seeds=entry.scope_seeds,
         host_contexts=host_contexts,
         health=health,
@@ -488,6 +489,7 @@ class _Network(NamedTuple):
     requester: Requester
     fetcher: SchemeFetcher
     resolver: Resolver
+    addresses: AddressPolicy
     bodies: BodyMemory
     audit: PolitenessAudit
 
@@ -528,19 +530,10 @@ def _network_for(
         politeness=policies.politeness,
         hosts=policies.hosts,
     )
-    return _Network(requester, fetcher, resolver, bodies, audit)
+    return _Network(requester, fetcher, resolver, addresses, bodies, audit)
 
 
 # --- settings ------------------------------------------------------------------------------------
-
-
-def _visit_limits_for(config: Config) -> VisitLimits:
-    return VisitLimits(
-        max_redirects=config.fetch.max_redirects,
-        max_per_domain=config.politeness.max_per_domain,
-        max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
-        revisits=config.archive.revisits,
-    )
 
 
 def _robots_settings_for(config: Config, breaker: BreakerPolicy) -> RobotsSettings:

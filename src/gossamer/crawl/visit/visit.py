@@ -65,7 +65,7 @@ class VisitOutcomes:
 
 
 class Visitor:
-    """Performs visits. Holds no state; decisions are pure functions of other modules."""
+    """Performs visits. Its only state are the limits in force; decisions are pure functions of other modules."""
 
     def __init__(
         self,
@@ -100,6 +100,9 @@ class Visitor:
         self._settle = outcomes.settler.settle
         self._on_document = outcomes.on_document
         self._redirects_to = redirects_to
+
+    def change_limits(self, limits: VisitLimits) -> None:
+        self._limits = limits
 
     async def visit(self, visit: Visit) -> None:
         """Perform a visit: it ends with a settlement, a document, or the URL back in its queue."""

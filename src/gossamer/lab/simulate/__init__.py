@@ -5,7 +5,6 @@ simulated web, or made from the links that a crawl has stored.
 
     graph             link graphs, where they come from, and their PageRank: the value of each page
     policies          the crawl's own orderings and others by name: they observe links and choose the next page
-    baselines         orderings for comparison that no crawl has
     knowledge         what a crawl would know of each page and site so far
     best_first        the queue of most policies: exact although scores change while pages wait
     replay            seeds, one fetch per slot, resting sites; the share of all PageRank in the first pages

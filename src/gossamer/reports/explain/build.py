@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from gossamer.config.overrides import HostOverride
-from gossamer.filter.canonical import parse_canonical
+from gossamer.filter.canonical import minimise_url, parse_canonical
 from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.query_rules import minimise_url
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering
@@ -16,15 +15,16 @@ from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 from gossamer.model.url_record import MAX_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
 from gossamer.observe.formatter import date_time, number_of
-from gossamer.reports.explain.recrawl import RecrawlTerms, recrawl_of
 from gossamer.reports.explain.schedule import (
     ASSUMED_DEPTH,
     Caps,
+    RecrawlTerms,
     next_visit,
     politeness_of,
     priority_if_admitted,
     priority_of,
     reason_against,
+    recrawl_of,
 )
 from gossamer.reports.explain.story import (
     Archive,

@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gossamer.fetch.robots import path_of, rules_from_answer
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, minimise_url
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, IdentityRules, LearnedParameter
-from gossamer.filter.query_rules import minimise_url
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, TrapPolicy
 from gossamer.filter.url_shape import shape_of
