@@ -32,8 +32,8 @@ press Ctrl-C (once: finish the visits in flight; twice: stop at once). Run the
 same command again to resume.
 
 Most options are also keys of gossamer.toml; the command line takes precedence.
-SIGHUP reloads scope, depth, [filter], [host], [[priority.rules]] and [recrawl]
-from the file."""
+SIGHUP reloads scope, limits, [filter], [host], [[priority.rules]] and [recrawl]
+from the file (see docs/OPERATING.md)."""
 
 EXAMPLE = """\
   gossamer crawl https://example.org/ --max-pages 1000 --user-agent 'mybot/1.0 (+https://example.org/)'
