@@ -141,7 +141,7 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         ("backends.memory", "backends.warc"),
         ("crawl.run.assemble", "reports"),
         ("crawl.run.crawl", "reports"),
-        ("crawl.run.seed_outcomes", "reports.ports"),
+        ("crawl.status", "reports.ports"),
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),

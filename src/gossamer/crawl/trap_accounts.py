@@ -18,8 +18,7 @@ from gossamer.filter.parameter_learner import ParameterLearner
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, PageValue, TemplateSketch, TrapPolicy
 from gossamer.filter.url_shape import Shape, shape_of
 from gossamer.model.batch import Batch, LearntParameter, RobotsRecord
-from gossamer.model.document import ProcessedDocument
-from gossamer.model.settlement import Settlement
+from gossamer.model.settlement import ProcessedDocument, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import Domain, HostId, HostKey, Instant, Url

@@ -13,8 +13,8 @@ from gossamer.extract.large_pages import LargePages
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
-from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.outcome import Response
+from gossamer.model.settlement import Document, ProcessedDocument
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url

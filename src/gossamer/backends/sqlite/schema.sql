@@ -79,7 +79,7 @@ CREATE TABLE visits (
     deep_links    INTEGER,               -- links below more elements than a tree of ours has levels
     language      TEXT,                  -- as declared, a BCP 47 tag
     canonical     TEXT,                  -- the address that it says it should have, made absolute; null: its own
-    refused       INTEGER                -- why links of it were refused (model.refusals); null: unknown
+    refused       INTEGER                -- why links of it were refused (model.settlement); null: unknown
 );
 
 -- Visits that did not end well, all of them.

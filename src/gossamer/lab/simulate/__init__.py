@@ -21,7 +21,6 @@ Invariants:
     recrawl_world     pages: when they change, how important they are, on which host; drawn, recorded or simulated
     time_travel       time passes, visits take place, the policy chooses the next one; the price follows the budget
     recrawl_compare   each policy in the same worlds: how fresh were the copies, and how fresh could they have been?
-    recrawl_report    the result as text, JSON and SVG
 
 Invariants:
   * a policy sees of a page what a crawl would see, and nothing else (except `known-rates`, which is an upper bound);
