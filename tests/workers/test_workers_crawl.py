@@ -31,8 +31,8 @@ TOLERANCE = 0.002  # of clocks in several processes
 
 WEB = small_web(
     seed=5,
-    hosts=60,
-    pages=500,
+    hosts=40,
+    pages=260,
     duplicate_rate=0.0,
     shared_address_hosts=0.5,
     crawl_delay_hosts=0.05,
