@@ -19,7 +19,8 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.lab.simulate.graph import make_graph, with_domains
-from gossamer.lab.simulate.policies import POLICIES, CrawlFacts
+from gossamer.lab.simulate.knowledge import CrawlFacts
+from gossamer.lab.simulate.policies import POLICIES
 from gossamer.lab.simulate.replay import crawl_order
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.settlement import PageLinks, Settlement

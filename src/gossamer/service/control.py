@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import HOST_DROPPED, OVERRIDES_KEY, Limits, Overrides
 from gossamer.config.policies import canonicaliser_for, politeness_for
-from gossamer.crawl.rules.limit_enforcement import LIMIT_REASONS, exclusions
+from gossamer.crawl.run.rule_changes import LIMIT_REASONS, exclusions
 from gossamer.crawl.run.session import Session
 from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules

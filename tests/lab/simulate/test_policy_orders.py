@@ -12,7 +12,8 @@ from gossamer.errors import UsageError
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.ordering import Importance
 from gossamer.lab.simulate.graph import LinkGraph, make_graph
-from gossamer.lab.simulate.policies import POLICIES, CrawlFacts, Policy, policy_of
+from gossamer.lab.simulate.knowledge import CrawlFacts, Policy
+from gossamer.lab.simulate.policies import POLICIES, policy_of
 from gossamer.lab.simulate.replay import crawl_order, reachable
 from gossamer.model.facts import UrlFacts
 from gossamer.model.units import Url
