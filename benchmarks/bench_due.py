@@ -13,8 +13,7 @@ from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import named_queries, open_for_writing
-from gossamer.backends.sqlite.driver import open_writer
+from gossamer.backends.sqlite.driver import named_queries, open_for_writing, open_writer
 from gossamer.clock import VirtualClock
 from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlSection
@@ -31,8 +30,7 @@ from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import USUAL, HostRates
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.price import price_from
-from gossamer.recrawl.visit_value import value
+from gossamer.recrawl.price import price_from, value
 from gossamer.store.ports import Location
 from gossamer.store.table.writer import TableWriter
 

@@ -4,9 +4,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gossamer.filter.authority import BLOCKED_PORTS, fold_escapes
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
-from gossamer.filter.query_rules import CanonicalRules
+from gossamer.filter.canonical import (
+    BLOCKED_PORTS,
+    Canonical,
+    Canonicaliser,
+    CanonicalRules,
+    Refusal,
+    canonicalise,
+    fold_escapes,
+)
 from tests.effort import lines_run
 from tests.examples import examples
 from tests.table import table

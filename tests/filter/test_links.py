@@ -5,9 +5,8 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
+from gossamer.filter.canonical import Canonical, Canonicaliser, CanonicalRules, Refusal, canonicalise
 from gossamer.filter.links import MAX_SITES, LinkResolver
-from gossamer.filter.query_rules import CanonicalRules
 from tests.conformance import shared_data
 from tests.examples import examples
 from tests.table import table

@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.filter.canonical import Canonical, Canonicaliser
+from gossamer.filter.canonical import Canonical, Canonicaliser, CanonicalRules, minimise_url
 from gossamer.filter.links import with_encoded_query
-from gossamer.filter.query_rules import CanonicalRules, minimise_url
 from gossamer.model.units import Url
 from tests.table import table
 

@@ -7,7 +7,7 @@ import pytest
 from gossamer.model.units import Instant
 from gossamer.recrawl.change_hints import ENOUGH, HostTrust, reported_change, usable_modified
 from gossamer.recrawl.estimate import Content, Verdict, verdict_on
-from gossamer.sketch.minhash import signature
+from gossamer.sketch import signature
 from tests.table import table
 
 DAY = 86_400.0

@@ -28,4 +28,4 @@ HostId = NewType("HostId", int)
 """A host's row in the store."""
 
 Fingerprint = NewType("Fingerprint", int)
-"""64 bits, signed, of a URL's identity. Unique within a host; see `seen.url_seen`."""
+"""64 bits, signed, of a URL's identity. Unique within a host; see `seen`."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from gossamer.backends.sqlite.driver import SqliteDatabase
-from gossamer.backends.warc.archive import WarcArchive
+from gossamer.backends.warc.reader import WarcArchive
 from gossamer.errors import ArchiveError, DiskFull, StoreFailed
 from gossamer.model.facts import QueuePosition, UrlFacts
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Origin

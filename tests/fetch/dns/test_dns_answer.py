@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.dns.answer import MAX_ADDRESSES, Alias, DnsFailure, Found, Reply, merge_replies, read_reply
+from gossamer.fetch.dns.cares import MAX_ADDRESSES, Alias, DnsFailure, Found, Reply, merge_replies, read_reply
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 from tests.table import table
