@@ -135,6 +135,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "extract.sitemaps.feeds",
         "service.login",
         "backends.postgres",
+        "crawl.run.opener",
     ),  # for parsing
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""

@@ -18,6 +18,7 @@ from gossamer.crawl.run.opener import (
     archive_folder,
     archive_in,
     crawl_exists,
+    is_on_server,
     open_crawl,
     shown_crawl,
     store_kind,
@@ -263,7 +264,6 @@ def files_of(location: CrawlLocation) -> CrawlFiles:
     else:
         folders = [] if store_kind(location.store).one_process else [part / ARCHIVE for part in parts]
     sizes = [archive.size(name) or 0 for archive in map(archive_in, folders) for name in archive.files()]
-    databases = [str(part / DATABASE) for part in parts if (part / DATABASE).exists()]
-    if not store_kind(location.store).in_directory and not store_kind(location.store).one_process:
-        databases = [shown_crawl(location)]
-    return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes))
+    store = shown_crawl(location) if is_on_server(location) else None
+    databases = [str(part / DATABASE) for part in parts if (part / DATABASE).exists()] if store is None else [store]
+    return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes), store)

@@ -36,6 +36,8 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit status; raises nothing but what is a bug of ours."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None and any("://" in word and "@" in word for word in words):
+        _hide_password()
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -75,6 +77,22 @@ def _run(words: list[str]) -> int:
     except SystemExit as done:  # --help
         return int(done.code or 0)
     return command.run(arguments)
+
+
+def _hide_password() -> None:
+    """Start again without the password that is in an argument, where everybody on this machine can read it: it is given
+    on in the environment."""
+    from gossamer.crawl.run.opener import take_password
+
+    kept = []
+    for word in sys.orig_argv[1:]:
+        option, scheme, rest = word.partition("postgresql:")
+        url, password = take_password(scheme + rest)
+        if password is not None:
+            os.environ["PGPASSWORD"] = password
+        kept.append(option + url)
+    if kept != sys.orig_argv[1:]:
+        os.execv(sys.executable, [sys.executable, *kept])
 
 
 def overview() -> str:

@@ -24,6 +24,7 @@ class CrawlFiles(NamedTuple):
     log: Path
     archive_files: int = 0
     archive_bytes: int = 0
+    store: str | None = None  # the URL of a store that is not in the directory, without its password
 
 
 def print_report(
@@ -67,7 +68,9 @@ def report_sections(
         Section("Refused links and excluded URLs, by reason", _reasons(snapshot.excluded)),
         Section("Politeness", tuple(_politeness(snapshot))),
         Section("Files", tuple(_files(files))),
-        Section("Next steps", (*_next(snapshot, directory, more or max_pages, program), *steps)),
+        Section(
+            "Next steps", (*_next(snapshot, _options_of(directory, files.store), more or max_pages, program), *steps)
+        ),
     ]
     return [section for section in sections if section.rows]
 
@@ -190,8 +193,7 @@ def _files(files: CrawlFiles) -> list[tuple[str, str, str]]:
     return [(label, formatter.printable(str(path)), remark) for label, path, remark in rows]
 
 
-def _next(snapshot: Snapshot, directory: Path, limit: int | None, program: str) -> list[tuple[str, str, str]]:
-    where = _dir_option(directory)
+def _next(snapshot: Snapshot, where: str, limit: int | None, program: str) -> list[tuple[str, str, str]]:
     rows = []
     if not snapshot.finished:
         more = f" --more {limit}" if limit is not None and snapshot.stopped == "page_limit" else ""
@@ -202,8 +204,10 @@ def _next(snapshot: Snapshot, directory: Path, limit: int | None, program: str) 
     return rows
 
 
-def _dir_option(directory: Path) -> str:
-    return "" if directory == Path("crawl") else f" --dir {formatter.printable(str(directory))}"
+def _options_of(directory: Path, store: str | None) -> str:
+    """The options that name the crawl."""
+    named = "" if store is None else f" --store {formatter.printable(store)}"
+    return named if directory == Path("crawl") else f"{named} --dir {formatter.printable(str(directory))}"
 
 
 def _print_tables(console: Console, sections: Sequence[Section], snapshot: Snapshot) -> None:

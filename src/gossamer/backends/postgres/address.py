@@ -150,7 +150,7 @@ class Address:
 
     def _explained(self, error: psycopg.Error) -> str:
         """Why a connection could not be opened, and what can be done about it."""
-        said = self.masked(str(error))
+        said = self.masked(str(error)).partition(" Is the server running")[0]
         if "password authentication failed" in said or "no password supplied" in said:
             remedy = "set PGPASSWORD, or add a line to the password file ~/.pgpass"
         elif "does not exist" in said and "database" in said:

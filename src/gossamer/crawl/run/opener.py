@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
@@ -130,6 +131,18 @@ def shown_crawl(location: CrawlLocation) -> str:
     if location.store is None or store_kind(location.store).in_directory:
         return str(location.directory)
     return shown_store(location.store)
+
+
+def is_on_server(location: CrawlLocation) -> bool:
+    """Whether the store is neither in the directory nor in the process."""
+    kind = store_kind(location.store)
+    return not kind.in_directory and not kind.one_process
+
+
+def take_password(url: str) -> tuple[str, str | None]:
+    """The URL of a store without its password, and the password if it has one."""
+    match = re.fullmatch(r"([a-z]+://[^:/@]*):([^@]*)(@.*)", url)
+    return (url, None) if match is None else (match[1] + match[3], unquote(match[2]))
 
 
 def crawl_exists(location: CrawlLocation) -> bool:

@@ -21,7 +21,7 @@ from gossamer.config.policies import (
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import CrawlLocation, archive_in, shown_crawl, store_kind
+from gossamer.crawl.run.opener import CrawlLocation, archive_in, is_on_server, shown_crawl, store_kind
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.fetch.robots import parse_robots
@@ -128,7 +128,7 @@ def open_database(opening: Opening) -> Database:
             f"{place} holds another crawl ({known}, among them {min(known_seeds)}); {strangers[0].url} is none of "
             f"them. Use another {'--dir' if kind.in_directory else '--store'}, or --add-seeds to add it to this crawl"
         )
-    if not kind.in_directory and not kind.one_process:
+    if is_on_server(CrawlLocation.of(opening.config)):
         try:
             directory.settle_owner(facts.fact("crawl_id") or "")
         except DirectoryError:
