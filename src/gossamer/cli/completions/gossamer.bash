@@ -7,8 +7,8 @@
 
 _shtab_gossamer_subparsers=(crawl serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 
-_shtab_gossamer_crawl_option_strings=(-h --help --config --more --add-seeds --dir --store --blobs --seeds --scope --max-pages --min-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
-_shtab_gossamer_serve_option_strings=(-h --help --config --dir --store --blobs --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --log-pages --query --exclude-domain --host --port --max-per-domain --json)
+_shtab_gossamer_crawl_option_strings=(-h --help --config --more --add-seeds --dir --store --unsafe-store --no-unsafe-store --blobs --seeds --scope --max-pages --min-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
+_shtab_gossamer_serve_option_strings=(-h --help --config --dir --store --unsafe-store --no-unsafe-store --blobs --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --log-pages --query --exclude-domain --host --port --max-per-domain --json)
 _shtab_gossamer_demo_option_strings=(-h --help --pages --hosts --delay --dir --store --json --no-json --quiet --no-quiet)
 _shtab_gossamer_simweb_option_strings=(-h --help --port --dns-port --hosts --pages --seed --preset --tls --ca-file --log)
 _shtab_gossamer_status_option_strings=(-h --help --dir --store --blobs --json)
@@ -71,6 +71,8 @@ _shtab_gossamer_crawl_pos_0_nargs='*'
 _shtab_gossamer_crawl__h_nargs=0
 _shtab_gossamer_crawl___help_nargs=0
 _shtab_gossamer_crawl___add_seeds_nargs=0
+_shtab_gossamer_crawl___unsafe_store_nargs=0
+_shtab_gossamer_crawl___no_unsafe_store_nargs=0
 _shtab_gossamer_crawl___allow_private_nargs=0
 _shtab_gossamer_crawl___no_allow_private_nargs=0
 _shtab_gossamer_crawl___keep_fresh_nargs=0
@@ -82,6 +84,8 @@ _shtab_gossamer_crawl___no_quiet_nargs=0
 _shtab_gossamer_serve_pos_0_nargs='*'
 _shtab_gossamer_serve__h_nargs=0
 _shtab_gossamer_serve___help_nargs=0
+_shtab_gossamer_serve___unsafe_store_nargs=0
+_shtab_gossamer_serve___no_unsafe_store_nargs=0
 _shtab_gossamer_serve___allow_private_nargs=0
 _shtab_gossamer_serve___no_allow_private_nargs=0
 _shtab_gossamer_serve___keep_fresh_nargs=0

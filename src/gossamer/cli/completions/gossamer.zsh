@@ -50,7 +50,8 @@ _shtab_gossamer_crawl_options=(
   "--more[store N more documents, then stop]:N:"
   "--add-seeds[add the URLs to the crawl in the directory]"
   "--dir[crawl directory (default\: crawl)\; crawl and serve resume an existing crawl]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
+  {--unsafe-store,--no-unsafe-store}"[accept a PostgreSQL server that runs with fsync \= off]"
   "--blobs[archive of the crawl\: file\:DIR (default\: warc in the crawl\'s directory)]:URL:"
   "--seeds[read seeds from FILE, one per line\; - is standard input]:FILE:_files"
   "--scope[host (default), domain, any, host\:NAME, domain\:NAME or tld\:nz\; several separated by commas]:SCOPE:"
@@ -83,7 +84,7 @@ _shtab_gossamer_crawl_defaults_added=0
 _shtab_gossamer_dead_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--host[only URLs of this host]:HOST:"
   "--reason[only URLs that failed for this reason]:REASON:"
@@ -115,7 +116,7 @@ _shtab_gossamer_explain_options=(
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
   "--json[print a JSON object]"
   "--dir[crawl directory (default\: crawl)\; crawl and serve resume an existing crawl]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: warc in the crawl\'s directory)]:URL:"
   "--scope[host (default), domain, any, host\:NAME, domain\:NAME or tld\:nz\; several separated by commas]:SCOPE:"
   "--max-depth[follow at most N links from a seed (default\: 20)]:N:"
@@ -134,7 +135,7 @@ _shtab_gossamer_explain_defaults_added=0
 _shtab_gossamer_export_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--what[what to export (default\: pages)]:what:(pages links text markdown graph)"
   "--format[default\: by the extension of the file, else jsonl (graph\: tsv)]:format:(jsonl csv tsv parquet)"
@@ -159,7 +160,7 @@ _shtab_gossamer_export_defaults_added=0
 _shtab_gossamer_hosts_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
   "--json[print one JSON object per line]"
@@ -176,7 +177,7 @@ _shtab_gossamer_hosts_defaults_added=0
 _shtab_gossamer_index_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   {-o,--output}"[output file (default\: index.cdxj in the directory of the crawl)\; - is standard output]:FILE:_files"
   "--json[print a JSON object to standard error when done]"
@@ -189,7 +190,7 @@ _shtab_gossamer_index_defaults_added=0
 _shtab_gossamer_pages_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--json[print one JSON object per line, with all fields]"
   "--state[only pages in this state]:state:(queued stored duplicate redirect missing gone excluded dead)"
@@ -214,7 +215,8 @@ _shtab_gossamer_serve_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
   "--dir[crawl directory (default\: crawl)\; crawl and serve resume an existing crawl]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
+  {--unsafe-store,--no-unsafe-store}"[accept a PostgreSQL server that runs with fsync \= off]"
   "--blobs[archive of the crawl\: file\:DIR (default\: warc in the crawl\'s directory)]:URL:"
   "--scope[host (default), domain, any, host\:NAME, domain\:NAME or tld\:nz\; several separated by commas]:SCOPE:"
   "--max-pages[stop after N stored documents]:N:"
@@ -292,7 +294,7 @@ _shtab_gossamer_simweb_defaults_added=0
 _shtab_gossamer_status_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--json[print a JSON object]"
 )
@@ -303,7 +305,7 @@ _shtab_gossamer_status_defaults_added=0
 _shtab_gossamer_verify_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--config[configuration file of the crawl (default\: gossamer.toml if present)]:FILE:_files"
   "--repair[repair what can be repaired safely\; the crawl must not be running]"
