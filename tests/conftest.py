@@ -52,8 +52,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def postgres_databases(postgres_server: "PostgresServer") -> "Iterator[PostgresDatabases]":
     """Databases with the tables of a new crawl, on the server that the tests of a process share."""
+    from gossamer.backends.postgres import address
     from tests.backends.postgres.postgres_databases import PostgresDatabases
 
+    address.IDLE_SECONDS = 120.0  # of this process: a busy machine may keep a test waiting
     made = PostgresDatabases(postgres_server)
     yield made
     made.close()

@@ -33,11 +33,15 @@ _CLIENT: dict[str, str | int] = {
 }
 """What a connection is opened with, unless the URL says otherwise: a server that is gone is noticed within seconds."""
 
+IDLE_SECONDS = 5.0
+"""A transaction whose client does nothing for longer is ended by the server."""
 _SESSION = """
-SET idle_in_transaction_session_timeout = '5s';
 SET lock_timeout = '5s';
 SET statement_timeout = '30s';
 SET tcp_user_timeout = '10s';
+SET tcp_keepalives_idle = 5;
+SET tcp_keepalives_interval = 2;
+SET tcp_keepalives_count = 3;
 SET jit = off;
 SET random_page_cost = 1.1;
 SET enable_seqscan = off;
@@ -139,6 +143,7 @@ class Address:
         opened.prepared_max = 1_000
         for kind, dumper in _DUMPERS:
             opened.adapters.register_dumper(kind, dumper)
+        opened.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS:g}s'")
         opened.execute(_SESSION + ("; SET default_transaction_read_only = on" if read_only else ""))
         with suppress(psycopg.Error):  # the server's system may be unable to look whether a client is still there
             opened.execute("SET client_connection_check_interval = '2s'")
