@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_process import gossamer, wait_until
 from tests.integration.small_server import Answer, SmallServer, links, page
 from tests.service.service_process import Service
@@ -35,9 +36,20 @@ def site() -> Iterator[SmallServer]:
 
 def test_a_crawl_is_served_steered_stopped_and_taken_up_again(site: SmallServer, tmp_path: Path) -> None:
     """One long story, since every start of a process costs seconds: each step is what a caller relies on."""
+    tell_the_story(site, tmp_path, [])
+
+
+def test_a_crawl_on_postgresql_is_served_in_the_same_way(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    with SmallServer(answer) as site, postgres_databases.one() as url:
+        tell_the_story(site, tmp_path, ["--store", url])
+
+
+def tell_the_story(site: SmallServer, tmp_path: Path, store: list[str]) -> None:
     directory, base = tmp_path / "crawl", site.base
-    (tmp_path / "gossamer.toml").write_text("[retry]\nmax_tries = 2\ndelay = 0.05\n")
-    options = ["--config", tmp_path / "gossamer.toml"]
+    (tmp_path / "gossamer.toml").write_text("unsafe_store = true\n[retry]\nmax_tries = 2\ndelay = 0.05\n")
+    options = ["--config", tmp_path / "gossamer.toml", *store]
     with Service(directory, *options) as service:
         the_token_is_private(service)
         seeds_are_answered_one_by_one(service, base)
@@ -61,9 +73,9 @@ def test_a_crawl_is_served_steered_stopped_and_taken_up_again(site: SmallServer,
     # What was acknowledged survives, and the command line goes on with the same directory under the same limits.
     ended = gossamer("crawl", "--dir", directory, "--allow-private", "--delay", 0.02, "--json", "--quiet", *options)
     assert ended.status == 0 and ended.report["finished"] is True
-    found = {line["url"]: line["state"] for line in gossamer("pages", "--dir", directory, "--json").lines}
+    found = {line["url"]: line["state"] for line in gossamer("pages", "--dir", directory, *store, "--json").lines}
     assert found[f"{base}/late"] == "stored"
-    assert json.loads(gossamer("status", "--dir", directory, "--json").out)["options"]["max_depth"] == 7
+    assert json.loads(gossamer("status", "--dir", directory, *store, "--json").out)["options"]["max_depth"] == 7
     log = (directory / "crawl.log").read_text()
     assert service.token not in log
 
