@@ -3,6 +3,10 @@
 import argparse
 import asyncio
 import json
+import os
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,14 +17,17 @@ from gossamer.cli.main import main
 from gossamer.cli.open_crawl import location_of
 from gossamer.clock import SteadyClock
 from gossamer.config.policies import canonicaliser_for
-from gossamer.crawl.run.opener import STORES, CrawlLocation, resolve_urls
+from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.opener import STORES, CrawlLocation, resolve_urls, shown_store, take_password
 from gossamer.crawl.run.session import session
-from gossamer.errors import ConfigError
+from gossamer.errors import ConfigError, MissingExtra, NotThisCrawl
 from gossamer.model.units import Instant
 from gossamer.observe.display import NoDisplay
 from gossamer.seed.lists import read_arguments
+from gossamer.store.table.metadata import Metadata
 from tests.cli.crawl_samples import NOW, small_crawl
 
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 Captured = pytest.CaptureFixture[str]
 READING = (
     ["status", "--json"],
@@ -78,6 +85,10 @@ def test_a_store_of_another_scheme_is_run_read_and_changed_by_one_line(
     assert main(["pages", *store]) == 0
     assert "http://h.test/" in capsys.readouterr().out
     (small_crawl(tmp_path / "other") / "crawl.db").replace("tables.db")
+    assert main(["dead", "requeue", "--json", *store]) == 1  # files of another crawl
+    assert "files is not the directory of the crawl in that store" in capsys.readouterr().err
+    with closing(SqliteTables(Path("tables.db")).open_reader()) as db:
+        Path("files/crawl.id").write_text(Metadata(db).fact("crawl_id") or "")
     assert main(["dead", "requeue", "--json", *store]) == 0
     assert json.loads(capsys.readouterr().out) == {"requeued": 1}
     assert main(["pages", "--json", "--state", "queued", *store]) == 0
@@ -148,3 +159,62 @@ def test_urls_are_resolved_in_options_of_the_library_too() -> None:
     assert resolve_urls({}) == {}
     with pytest.raises(ConfigError, match="store: 'nosuch:a'"):
         resolve_urls({"store": "nosuch:a"})
+
+
+def test_a_password_is_shown_neither_in_messages_nor_in_the_arguments_of_the_process(tmp_path: Path) -> None:
+    """The process that opens the store has it in its environment."""
+    for url, shown in (
+        ("postgresql://me:s%40cret@127.0.0.1:9/news", "postgresql://me@127.0.0.1:9/news"),
+        ("postgresql://127.0.0.1:9/news?user=me&password=s%40cret", "postgresql://me@127.0.0.1:9/news"),
+    ):
+        ended = subprocess.run(
+            [sys.executable, "-m", "gossamer", "status", f"--store={url}"], capture_output=True, text=True
+        )
+        assert ended.returncode == 1
+        assert shown in ended.stderr and "cret" not in ended.stderr
+    assert take_password("postgresql://me:s%40cret@h/news") == ("postgresql://me@h/news", "s@cret")
+    assert shown_store("postgresql://me:s%40cret@h/news?password=s%40cret&x=1") == (
+        "postgresql://me@h/news?password=***&x=1"
+    )
+    script = (
+        "import os, sys; from gossamer.cli import main\n"
+        "if 'PGPASSWORD' in os.environ: print(open('/proc/self/cmdline').read(), os.environ['PGPASSWORD']); sys.exit()\n"
+        "main.main()\n"
+    )
+    (tmp_path / "program.py").write_text(script)
+    words = [
+        sys.executable,
+        str(tmp_path / "program.py"),
+        "status",
+        "--store=postgresql://me:s%40cret@127.0.0.1:9/news",
+    ]
+    ended = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
+    assert ended.stdout.endswith("s@cret\n") and "--store=postgresql://me@127.0.0.1:9/news" in ended.stdout
+
+
+def test_without_its_packages_a_store_on_postgresql_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("gossamer.backends.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+
+    with pytest.raises(MissingExtra, match=r"pip install 'gossamer\[cluster\]'"):
+        STORES["postgresql"].open_tables("postgresql:///news", Path("news"), False)
+
+
+def test_the_directory_of_a_crawl_is_not_used_for_another_store(tmp_path: Path, capsys: Captured) -> None:
+    small_crawl(tmp_path / "news")
+    directory = CrawlDirectory(tmp_path / "news")
+    with pytest.raises(NotThisCrawl, match="is not the directory of the crawl in that store"):
+        directory.settle_owner("another")
+    directory.close()
+    other = CrawlDirectory(tmp_path / "files")
+    other.settle_owner("one")
+    other.settle_owner("one")
+    with pytest.raises(NotThisCrawl, match="is not the directory"):
+        other.settle_owner("two")
+    other.close()
+
+    assert main(["crawl", "http://h.test/", "--dir", "files"]) == 1
+    assert (
+        "files holds the files of a crawl whose store is elsewhere; name that with --store" in capsys.readouterr().err
+    )

@@ -39,9 +39,7 @@ def test_a_crawl_is_served_steered_stopped_and_taken_up_again(site: SmallServer,
     tell_the_story(site, tmp_path, [])
 
 
-def test_a_crawl_on_postgresql_is_served_in_the_same_way(
-    tmp_path: Path, postgres_databases: PostgresDatabases
-) -> None:
+def test_a_crawl_on_postgresql_is_served_in_the_same_way(tmp_path: Path, postgres_databases: PostgresDatabases) -> None:
     with SmallServer(answer) as site, postgres_databases.one() as url:
         tell_the_story(site, tmp_path, ["--store", url])
 

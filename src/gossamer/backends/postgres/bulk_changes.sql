@@ -35,14 +35,6 @@ SELECT u.id, u.url, h.host, u.depth, u.sitemap, u.state FROM urls u JOIN hosts h
 WHERE u.id > $1 AND u.id <= $2 AND ((u.state = 0 AND u.was IS NULL)
     OR (u.state = 6 AND u.reason = ANY($3::text[]))) ORDER BY u.id
 
--- What a rule about traps has kept out; follows the index of excluded URLs.
--- name: hosts_with_cuts
-SELECT h.id, h.host FROM hosts h
-WHERE EXISTS (SELECT 1 FROM excluded e WHERE e.host_id = h.id AND e.reason >= 'trap:' AND e.reason < 'trap;')
-
--- name: cut_urls
-SELECT url_id FROM excluded WHERE host_id = $1 AND reason >= 'trap:' AND reason < 'trap;' LIMIT $2
-
 -- name: dead_ids
 SELECT d.url_id FROM dead d JOIN urls u ON u.id = d.url_id
 WHERE d.url_id > $1 AND ($2::bigint IS NULL OR u.host_id = $2) AND ($3::text IS NULL OR d.reason = $3)

@@ -40,7 +40,7 @@ UPDATE domains SET hosts = hosts + 1 WHERE id = $1
 SELECT coalesce(max(id), 0) FROM urls
 
 -- name: last_url_between
-SELECT coalesce(max(id), $1) FROM urls WHERE id > $1 AND id < $2
+SELECT max(id) FROM urls WHERE id > $1 AND id < $2
 
 -- The end of a window of some URLs after an id. Ids have gaps between partitions.
 -- name: window_end

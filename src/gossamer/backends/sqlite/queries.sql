@@ -32,7 +32,7 @@ UPDATE domains SET hosts = hosts + 1 WHERE id = ?
 SELECT coalesce(max(id), 0) FROM urls
 
 -- name: last_url_between
-SELECT coalesce(max(id), ?1) FROM urls WHERE id > ?1 AND id < ?2
+SELECT max(id) FROM urls WHERE id > ? AND id < ?
 
 -- The end of a window of some URLs after an id. Ids have no gaps here.
 -- name: window_end

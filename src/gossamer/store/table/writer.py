@@ -325,7 +325,7 @@ class TableWriter:
             url_id = next_ids.get(partition)
             if url_id is None:
                 first = partition << ID_BITS
-                url_id = 1 + int(self._db.fetch_value("last_url_between", first, first + (1 << ID_BITS)))
+                url_id = 1 + (self._db.fetch_value("last_url_between", first, first + (1 << ID_BITS)) or first)
             next_ids[partition] = url_id + 1
             found.append(url_id)
         return found
