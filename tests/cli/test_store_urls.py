@@ -178,7 +178,8 @@ def test_a_password_is_shown_neither_in_messages_nor_in_the_arguments_of_the_pro
     )
     script = (
         "import os, sys; from gossamer.cli import main\n"
-        "if 'PGPASSWORD' in os.environ: print(open('/proc/self/cmdline').read(), os.environ['PGPASSWORD']); sys.exit()\n"
+        "password = os.environ.get('PGPASSWORD')\n"
+        "if password is not None: print(open('/proc/self/cmdline').read(), password); sys.exit()\n"
         "main.main()\n"
     )
     (tmp_path / "program.py").write_text(script)
