@@ -100,7 +100,7 @@ class Columns:
 
 
 PAGE_COLUMNS = Columns(
-    ("FETCHED", "<24"), ("PRIORITY", ">8"), ("DEPTH", ">5"), ("BYTES", ">9"), ("STATUS", "<9"), ("URL", "")
+    ("FETCHED", "<24"), ("PRIORITY", ">8"), ("DEPTH", ">5"), ("BYTES", ">9"), ("STATUS", "<13"), ("URL", "")
 )
 
 

@@ -9,7 +9,7 @@ from gossamer.extract.main_text import TextSource
 from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
 from gossamer.model.outcome import Response
-from gossamer.reports.export.tables import Row
+from gossamer.reports.export.tables import VERSION, Row
 from gossamer.reports.ports import Archive
 from gossamer.reports.readback import document_in, read_response
 
@@ -91,7 +91,7 @@ def link_rows(found: ArchivedPage, canonicaliser: Canonicaliser) -> Iterator[Row
         target = _absolute(link.href, base, canonicaliser)
         if target is not None:
             nofollow = page.nofollow or link.nofollow
-            yield found.response.url, target, link.text, link.kind.value, link.rel, nofollow, link.hreflang
+            yield VERSION, found.response.url, target, link.text, link.kind.value, link.rel, nofollow, link.hreflang
 
 
 def _absolute(href: str, base: str, canonicaliser: Canonicaliser) -> str | None:

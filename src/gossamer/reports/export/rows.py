@@ -11,7 +11,7 @@ from gossamer.filter.canonical import Canonicaliser
 from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export.documents import ArchivedPage, Documents, link_rows
 from gossamer.reports.export.markdown import MarkdownFolder
-from gossamer.reports.export.tables import PageColumns, Row, Selection, digest_text
+from gossamer.reports.export.tables import VERSION, PageColumns, Row, Selection, digest_text
 from gossamer.reports.records import PageEdges, PageRow
 
 
@@ -68,6 +68,7 @@ class ArchivedRows:
                 continue
             page = found.page
             values: Row = (
+                VERSION,
                 row.url,
                 row.at,
                 row.status,
