@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from gossamer.dedup.near import WINDOW, NearDuplicates, NearMode
+from gossamer.dedup import WINDOW, NearDuplicates, NearMode
 from gossamer.extract.crawl_page import page_signature
 from gossamer.extract.tree import page_tree
 from gossamer.lab.simweb.config import preset

@@ -46,7 +46,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # readers use the database port and what the store's own code reads.
     "reports": (
         *(*FOUNDATIONS, "config", "filter", "seen", "frontier", "fetch.robots", "fetch.http", "recrawl"),
-        *("extract", "dedup.exact", "observe", "seed.lists"),
+        *("extract", "dedup", "observe", "seed.lists"),
         *("store.ports", "store.row_formats", "store.table.bulk_changes", "store.table.hosts", "store.table.metadata"),
         "store.table.windows",
     ),
@@ -72,7 +72,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # The package itself, on demand.
     "": (
         *("version", "errors", "library", "crawl.events", "crawl.hooks", "crawl.page"),
-        *("extract.full_page", "extract.selection", "extract.structured_data"),
+        *("extract.full_page", "extract.selection", "extract.selection"),
     ),
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
@@ -96,7 +96,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "rbloom": ("sketch",),
     "rich": ("observe",),
     "starlette": ("service",),
-    "turbohtml": ("extract", "seed.engines", "crawl.page"),
+    "turbohtml": ("extract", "seed.search", "crawl.page"),
     "uvicorn": ("service.http_server",),
     "uvloop": ("crawl.run.signals", "library", "service.front_process", "service.server", "lab.simweb", "workers"),
     "xxhash": ("filter", "seen", "lab.simweb"),
@@ -104,16 +104,16 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.credentials"),
+    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
     "importlib": (
         "cli",
         "backends",
         "native",
         "config.plugins",
-        "config.trusted_domains",
+        "config.sections",
         "extract.pdf",
         "crawl.hooks",
-        "seed.engines",
+        "seed.search",
         "",
     ),
     "asyncio": (
@@ -141,12 +141,12 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         ("backends.memory", "backends.warc"),
         ("crawl.run.assemble", "reports"),
         ("crawl.run.crawl", "reports"),
-        ("crawl.run.seed_outcomes", "reports.ports"),
+        ("crawl.status", "reports.ports"),
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),
         # Search engines are plugins that the configuration names.
-        ("seed.engines", "config"),
+        ("seed.search", "config"),
         # The estimate is shown by `status` and in snapshots.
         ("recrawl.freshness", "observe.freshness"),
     }

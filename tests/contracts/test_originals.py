@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gossamer.dedup.near import Near
+from gossamer.dedup import Near
 from gossamer.model.batch import Batch
 from gossamer.model.settlement import Settlement
 from gossamer.sketch import BINS

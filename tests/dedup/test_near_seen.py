@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.dedup.near import MAX_DISTANCE, Near, NearDuplicates, NearMode
+from gossamer.dedup import MAX_DISTANCE, Near, NearDuplicates, NearMode
 from gossamer.sketch import BINS, distance
 
 

@@ -42,6 +42,19 @@ def test_a_scope_admits_what_it_says(scope: str, inside: list[str], outside: lis
 
 
 @table(
+    ("scope", "shown"),
+    [
+        ("host", "host"),
+        ("domain,any", "any"),
+        ("domain, tld:.NZ", "domain"),
+        ("tld:nz,host:a.test,domain:b.test", "host:a.test,domain:b.test,tld:nz"),
+    ],
+)
+def test_a_scope_is_shown_as_it_was_configured(scope: str, shown: str) -> None:
+    assert str(parse_scope(scope).with_seeds([HostKey("www.h.test")])) == shown
+
+
+@table(
     ("text", "part"),
     [
         ("", "''"),
@@ -154,7 +167,7 @@ def test_an_explanation_names_the_value_that_decided() -> None:
         "scheme": "passes (http)",
         "length": "passes (23 bytes, at most 2083)",
         "excluded domains": "excluded_domain (bad.nz)",
-        "scope": "passes (domain:nz)",
+        "scope": "passes (tld:nz)",
         "shape": "passes (segments: 2, parameters: 0)",
         "repeats": "passes (none)",
         "extension": "passes (pdf)",

@@ -45,8 +45,7 @@ from gossamer.filter.links import LinkResolver
 from gossamer.model.http_dates import http_date, retry_after
 from gossamer.model.outcome import Response
 from gossamer.model.units import Instant, Seconds, Url
-from gossamer.seed.engines import DuckDuckGo
-from gossamer.seed.search import SearchAnswer
+from gossamer.seed.search import DuckDuckGo, SearchAnswer
 from tests.fuzz.corpus import FEED, HTML_PAGES, LISTINGS, LONG_URLS, ROBOTS, SEARCH_PAGES, SITEMAPS, URLS
 
 NOW = Instant(1_700_000_000.0)

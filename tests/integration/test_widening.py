@@ -17,7 +17,7 @@ import pytest
 import gossamer
 from gossamer.config.load import make_config
 from gossamer.crawl.run.opener import CrawlLocation, open_crawl
-from gossamer.library.summary import Summary
+from gossamer.library.crawl import Summary
 from gossamer.model.states import UrlState
 from gossamer.reports.records import PageFilter
 from tests.integration.crawl_process import Command, Constants, Json, wait_until
@@ -416,7 +416,7 @@ def pages_done(directory: Path) -> int:
 
 
 def test_a_pass_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
-    step = Constants({"gossamer.crawl.rules.readmission.PAGES_AT_ONCE": 2})
+    step = Constants({"gossamer.crawl.run.rule_changes.PAGES_AT_ONCE": 2})
     toml, directory = tmp_path / "gossamer.toml", tmp_path / "crawl"
     toml.write_text("[traps]\ncut = false\n")  # many pages of one shape
     fixed = [*options(directory), "--config", toml]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.backends.warc.captures import WarcCaptures
 from gossamer.backends.warc.reader import WarcArchive
-from gossamer.dedup.exact import payload_digest
+from gossamer.dedup import payload_digest
 from gossamer.model.settlement import Capture
 from gossamer.reports import cdxj
 from gossamer.reports.cdxj import SortedLines, index_lines, surt

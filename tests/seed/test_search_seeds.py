@@ -14,9 +14,8 @@ from gossamer.filter.canonical import canonicalise
 from gossamer.filter.scope import parse_scope
 from gossamer.model.outcome import Failed
 from gossamer.model.units import HostKey, Url
-from gossamer.seed.engines import DuckDuckGo
 from gossamer.seed.lists import Seed
-from gossamer.seed.search import MAX_RESULTS, NoAnswer, SearchAnswer, search_seeds
+from gossamer.seed.search import MAX_RESULTS, DuckDuckGo, NoAnswer, SearchAnswer, search_seeds
 from tests.seed.engine_pages import BLOCKED, CHANGED, NO_RESULTS, advertisement, page, result
 from tests.table import table
 

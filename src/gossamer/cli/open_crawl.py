@@ -28,11 +28,9 @@ from gossamer.reports.scores import Scores, scores_of
 
 
 def add_location_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dir", metavar="DIR", help="the crawl's directory (default: that of gossamer.toml, or crawl)")
-    parser.add_argument("--store", metavar="URL", help="the crawl's store: sqlite:DIR is the same as --dir DIR")
-    parser.add_argument(
-        "--blobs", metavar="URL", help="the crawl's archive: file:DIR (default: as the crawl remembers)"
-    )
+    parser.add_argument("--dir", metavar="DIR", help="crawl directory (default: as in gossamer.toml, or crawl)")
+    parser.add_argument("--store", metavar="URL", help="store of the crawl: sqlite:DIR is the same as --dir DIR")
+    parser.add_argument("--blobs", metavar="URL", help="archive of the crawl: file:DIR (default: its stored location)")
 
 
 def add_heading_option(parser: argparse.ArgumentParser) -> None:

@@ -11,15 +11,13 @@ is cut is not requested, and is stored as excluded, so that it can be requeued i
 from collections.abc import Callable, Iterator, Sequence
 
 from gossamer.crawl.observers import CrawlObserver
-from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
+from gossamer.dedup import SOFT_404, Soft404Detector
 from gossamer.filter.canonical import end_of_authority, parse_canonical
-from gossamer.filter.identity import Identities, LearnedParameter
-from gossamer.filter.parameter_learner import ParameterLearner
+from gossamer.filter.identity import Identities, LearnedParameter, ParameterLearner
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, PageValue, TemplateSketch, TrapPolicy
 from gossamer.filter.url_shape import Shape, shape_of
 from gossamer.model.batch import Batch, LearntParameter, RobotsRecord
-from gossamer.model.document import ProcessedDocument
-from gossamer.model.settlement import Settlement
+from gossamer.model.settlement import ProcessedDocument, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import Domain, HostId, HostKey, Instant, Url

@@ -185,7 +185,9 @@ class EntryRules:
                 f"{len(url)} bytes, at most {self.max_url_bytes}",
             ),
             _line("excluded domains", excluded and "excluded_domain", excluded or "no match"),
-            _line("scope", None if admitted else "out_of_scope", admitted or f"{host} is not in scope"),
+            _line(
+                "scope", None if admitted else "out_of_scope", admitted or f"{host} is outside the scope {self.scope}"
+            ),
             _line("shape", "trap_limit" if trapped else None, f"segments: {segments}, parameters: {parameters}"),
             _line("repeats", repeated and REPEATS, repeated or "none"),
             _line("extension", "extension" if extension in self.excluded_extensions else None, extension or "none"),

@@ -22,7 +22,7 @@ from gossamer.recrawl.estimate import (
     unchanged,
 )
 from gossamer.recrawl.policy import Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, format_duration, planned
-from gossamer.recrawl.visit_value import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
+from gossamer.recrawl.price import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
 
 NUTCH_FIRST = 30 * DAY
 NUTCH_LEAST, NUTCH_MOST = 60.0, 365 * DAY
@@ -139,7 +139,9 @@ class Adaptive(RecrawlPolicy):
 
     def words(self, memory: Memory, terms: Terms) -> str:
         wanted = DAY * _days_between_changes(estimate_of(memory) or terms.prior)
-        text = "the default interval, adjusted by its sitemap if that says how often the page changes"
+        text = "default interval (no change history yet)"
+        if terms.prior != self.prior(HostRates(), terms.usual):
+            text = "default interval, adjusted by the changefreq of its sitemap (no change history yet)"
         if estimate_of(memory) is not None:
             text = (
                 f"about the time between its changes, {format_duration(wanted)}, from {memory.visits} visits, "

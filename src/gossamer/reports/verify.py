@@ -16,7 +16,7 @@ from enum import Enum
 from itertools import chain, takewhile
 from typing import NamedTuple
 
-from gossamer.dedup.exact import payload_digest
+from gossamer.dedup import payload_digest
 from gossamer.errors import ArchiveError, DamagedRecord
 from gossamer.model.archive_record import ArchivedRecord
 from gossamer.reports.ports import Archive, AuditReader, Repair

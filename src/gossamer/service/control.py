@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import HOST_DROPPED, OVERRIDES_KEY, Limits, Overrides
 from gossamer.config.policies import canonicaliser_for, politeness_for
-from gossamer.crawl.rules.limit_enforcement import LIMIT_REASONS, exclusions
+from gossamer.crawl.run.rule_changes import LIMIT_REASONS, exclusions
 from gossamer.crawl.run.session import Session
 from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules
@@ -217,8 +217,7 @@ class Control:
         return LimitProgress(engine.limit_enforcement.excluded, self._requeued + returned, self._unchecked, left)
 
     async def _end_enforcement(self) -> None:
-        """Stop applying the limits that are about to change. On return no exclusion is pending, so a URL that the new
-        limits allow is not excluded after it was loaded."""
+        """Stop applying the limits that are about to change. On return what they have changed is committed."""
         self._require_available()
         if self._enforcement is not None and not self._enforcement.done():
             self._is_superseded = True
@@ -255,6 +254,7 @@ class Control:
                     excluded.append((number, reason))
             return excluded, allowed, found[1]
 
+        await self._commit(_SLICE_PATIENCE)  # what the former limits have excluded, so that the reader finds it
         with closing(await self._open_reader()) as reader:
             windows = reader.dead_letters.limited(LIMIT_REASONS)
             while not self._is_superseded and (found := await asyncio.to_thread(next_changes, windows)) is not None:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from gossamer.crawl.visit.disposition import MAX_RATE_LIMITED, Disposition, FailureScope
-from gossamer.dedup.soft404 import MANY_REDIRECTS, SOFT_404, Soft404Detector
+from gossamer.dedup import MANY_REDIRECTS, SOFT_404, Soft404Detector
 from gossamer.frontier.retries import RETRY_RULES, RetryPolicy, StatusClass, status_class
 from gossamer.model.outcome import Failed, Failure, Truncation
 from gossamer.model.states import UrlState

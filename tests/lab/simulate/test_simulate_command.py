@@ -14,7 +14,8 @@ from gossamer.cli.main import main
 from gossamer.cli.simulate import graph_of_crawl
 from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, read_graph, without_urls
-from gossamer.lab.simulate.policies import POLICIES, CrawlFacts
+from gossamer.lab.simulate.knowledge import CrawlFacts
+from gossamer.lab.simulate.policies import POLICIES
 from gossamer.lab.simulate.replay import Plan, compare, crawl_order
 from gossamer.lab.simweb.config import preset
 from gossamer.model.states import UrlState

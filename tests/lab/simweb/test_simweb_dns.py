@@ -40,7 +40,7 @@ def code_of(packet: bytes) -> int:
 async def resolving() -> AsyncIterator[tuple[RunningWeb, aiodns.DNSResolver]]:
     async with await serve(SimWebConfig(hosts=20, pages=100, dns_ttl=77)) as running:
         host, _, port = running.dns_address.partition(":")
-        resolver = aiodns.DNSResolver(nameservers=[host], udp_port=int(port), tcp_port=int(port), timeout=10.0)
+        resolver = aiodns.DNSResolver(nameservers=[host], udp_port=int(port), tcp_port=int(port), timeout=60.0)
         try:
             yield running, resolver
         finally:

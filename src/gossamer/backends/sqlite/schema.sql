@@ -79,7 +79,7 @@ CREATE TABLE visits (
     deep_links    INTEGER,               -- links below more elements than a tree of ours has levels
     language      TEXT,                  -- as declared, a BCP 47 tag
     canonical     TEXT,                  -- the address that it says it should have, made absolute; null: its own
-    refused       INTEGER                -- why links of it were refused (model.refusals); null: unknown
+    refused       INTEGER                -- why links of it were refused (model.settlement); null: unknown
 );
 
 -- Visits that did not end well, all of them.
@@ -276,7 +276,7 @@ CREATE TABLE parameters (
     PRIMARY KEY (host, place, name)
 ) WITHOUT ROWID;
 
--- What hosts have shown in place of pages that they do not have, in text of dedup.soft.
+-- What hosts have shown in place of pages that they do not have, in text of `dedup`.
 CREATE TABLE soft_missing (
     host_id       INTEGER PRIMARY KEY,
     state         TEXT    NOT NULL

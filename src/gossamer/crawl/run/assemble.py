@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.clock import Clock
+from gossamer.config.admission import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.config.fetchers import fetcher_for
 from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config
@@ -29,8 +30,6 @@ from gossamer.config.policies import (
     trap_exemption,
     trap_policy_for,
 )
-from gossamer.config.widening import ADMISSION_KEY, AdmissionRecord, admission_rules_for
-from gossamer.crawl.counters import Counters, CrawlState
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
@@ -39,13 +38,11 @@ from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
-from gossamer.crawl.rules.limit_enforcement import LimitEnforcement
-from gossamer.crawl.rules.readmission import Readmission
-from gossamer.crawl.rules.reordering import Reordering
 from gossamer.crawl.run.crawl import Crawl, visit_limits_for
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import AFTER_CRASH, RecoveredContacts, WarmUp
+from gossamer.crawl.run.rule_changes import LimitEnforcement, Readmission, Reordering
 from gossamer.crawl.run.store import (
     KnownCrawl,
     OpenArchive,
@@ -64,12 +61,10 @@ from gossamer.crawl.visit.disposition import Disposition
 from gossamer.crawl.visit.host_context import HostContexts, HostHealth, only_silent_hosts_left
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
-from gossamer.crawl.visit.settle import Settler
+from gossamer.crawl.visit.settle import Counters, CrawlState, Settler
 from gossamer.crawl.visit.sitemap_guess import SitemapGuesser
 from gossamer.crawl.visit.visit import Visitor, VisitOutcomes, VisitRules
-from gossamer.dedup.exact import ContentSeen
-from gossamer.dedup.near import NearDuplicates, NearMode
-from gossamer.dedup.soft404 import Soft404Detector
+from gossamer.dedup import ContentSeen, NearDuplicates, NearMode, Soft404Detector
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
@@ -80,9 +75,8 @@ from gossamer.fetch.ports import SchemeFetcher
 from gossamer.fetch.robots import RobotsPolicy
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.identity import Identities, LearnedParameter
+from gossamer.filter.identity import Identities, LearnedParameter, LearningPolicy, ParameterLearner
 from gossamer.filter.links import LinkResolver
-from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, replace
 
 from gossamer.clock import Clock
+from gossamer.config.admission import admission_rules_for
 from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config
 from gossamer.config.policies import (
@@ -15,15 +16,14 @@ from gossamer.config.policies import (
     rules_for,
     trap_exemption,
 )
-from gossamer.config.widening import admission_rules_for
-from gossamer.crawl.counters import Counters
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.engine import Engine
-from gossamer.crawl.rules.reordering import Reordering
 from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.rule_changes import Reordering
 from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester
+from gossamer.crawl.visit.settle import Counters
 from gossamer.crawl.visit.visit import VisitLimits
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.policy import AddressPolicy

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from gossamer.dedup.exact import ContentSeen
-from gossamer.dedup.near import NearDuplicates
+from gossamer.dedup import ContentSeen, NearDuplicates
 from gossamer.frontier.politeness import PolitenessPolicy, after_unknown_outcome
 from gossamer.model.batch import HostClock
 from gossamer.model.loads import LastContact

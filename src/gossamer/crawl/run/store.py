@@ -11,13 +11,13 @@ from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
 from gossamer.clock import Clock
+from gossamer.config.admission import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.config.hosts import HostSettingsTable
 from gossamer.config.load import DELAYS_KEY, Config, delays_to_text, known_shape, make_config, shape_of
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
     recrawl_policy_for,
 )
-from gossamer.config.widening import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
