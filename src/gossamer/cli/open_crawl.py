@@ -5,11 +5,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
-from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, make_config
+from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, make_config, with_delays
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import (
     CrawlLocation,
@@ -112,14 +110,8 @@ def with_delays_in_force(config: Config, crawl: OpenCrawl, arguments: argparse.N
     others."""
     delays = delays_from_text(crawl.reader.status.fact(DELAYS_KEY))
     said = {} if file is None else keys_of(file)
-    return msgspec.structs.replace(
-        config,
-        **{
-            key: value
-            for key, value in delays.items()
-            if key not in said and getattr(arguments, f"option_{key}", None) is None
-        },
-    )
+    asked = {*said, *(key for key in delays if getattr(arguments, f"option_{key}", None) is not None)}
+    return with_delays(config, {key: value for key, value in delays.items() if key not in asked})
 
 
 def scores_in(crawl: OpenCrawl, location: CrawlLocation) -> Scores:

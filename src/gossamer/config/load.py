@@ -197,6 +197,10 @@ def delays_to_text(config: Config) -> str:
     return msgspec.json.encode({"delay": config.delay, "delay_factor": config.delay_factor}).decode()
 
 
+def with_delays(config: Config, delays: Mapping[str, float]) -> Config:
+    return msgspec.structs.replace(config, **delays)
+
+
 def delays_from_text(text: str | None) -> dict[str, float]:
     """The keys and values; none if no start has stored them."""
     return {} if text is None else msgspec.json.decode(text, type=dict[str, float])
