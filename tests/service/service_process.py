@@ -48,7 +48,8 @@ class Service:
         if not line:
             self._command.__exit__()
             raise AssertionError("the service did not start")
-        told = json.loads(line)
+        self.announced: dict[str, Any] = json.loads(line)
+        told = self.announced
         self.port = int(told["address"].rstrip("/").rpartition(":")[2])
         self.metrics_port = int(told.get("metrics_address", ":0").rstrip("/").rpartition(":")[2])
         return self
