@@ -151,7 +151,7 @@ def test_seeds_that_are_none_of_the_crawls_are_refused(tmp_path: Path) -> None:
         assert gossamer(*stage.command).status == 0
         other = gossamer("crawl", "http://stranger.test/", *stage.resume)
         assert other.status == 1
-        assert "http://stranger.test/ is none of them" in other.err
+        assert "http://stranger.test/ is not one of its seeds" in other.err
 
         added = gossamer("crawl", "http://stranger.test/", *stage.resume, "--add-seeds")
         assert added.status == 0, added.err

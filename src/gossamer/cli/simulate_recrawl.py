@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> "Comparis
 
     for name in _NOT_HERE:
         if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name} is about orders: --recrawl takes none" if name != "graph" else "no GRAPH here")
+            raise UsageError(f"{'GRAPH' if name == 'graph' else '--' + name}: cannot be combined with --recrawl")
     makers = makers_of(arguments)
     recorded = given.text(arguments, "changes") is not None
     cycle = _positive(arguments, "cycle") or (_RECORDED_CYCLE if recorded else _CYCLE)
@@ -112,7 +112,7 @@ def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
     elif path is not None:
         for name in ("pages", "hosts", "days", "redrawn"):
             if getattr(arguments, name) is not None:
-                raise UsageError(f"--{name} is about drawn worlds, but --changes has recorded ones")
+                raise UsageError(f"--{name}: cannot be combined with --changes")
         worlds = [recorded_world(path, zipf, seed) for seed in range(first, first + sets)]
     else:
         usual = Drawn()
@@ -127,7 +127,7 @@ def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
     if cap is None:
         return worlds
     if cap == 0:
-        raise UsageError("--cap: a host that allows nothing is not worth visiting")
+        raise UsageError("--cap: must be more than 0")
     return [with_cap(world, cap * world.pages / cycle) for world in worlds]
 
 
@@ -139,9 +139,7 @@ def webs_of(arguments: argparse.Namespace, seeds: Iterable[int]) -> "list[World]
 
     for name in ("changes", "redrawn", "zipf"):
         if getattr(arguments, name) is not None:
-            raise UsageError(
-                f"--{name} is not about the simulated web: its pages change as they do, and link as they do"
-            )
+            raise UsageError(f"--{name}: cannot be combined with --web simweb")
     numbers = {name: n for name in ("hosts", "pages") if (n := given.whole(arguments, name)) is not None}
     if numbers:
         numbers["max_host_pages"] = 0  # the preset's cap was meant for its own size

@@ -166,7 +166,7 @@ class ContentSection(Section, frozen=True, kw_only=True):
 
     text: Annotated[
         Literal["fast", "trafilatura"],
-        about("what finds the main text of a page: `trafilatura` is better and 20 times slower (extra `text`)"),
+        about("extractor of the main text of a page: `trafilatura` is better and 20 times slower (extra `text`)"),
     ] = "fast"
     near_duplicates: Annotated[
         Literal["mark", "skip", "off"],
@@ -209,7 +209,7 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
     policy: Annotated[
         str,
         about(
-            "`adaptive`, `optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's; "
+            "`adaptive`, `optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or the name of a plugin; "
             "`auto` is `optimal` with a budget and `adaptive` without"
         ),
     ] = "auto"
@@ -288,7 +288,7 @@ class ServiceSection(Section, frozen=True, kw_only=True):
 class FilterSection(Section, frozen=True, kw_only=True):
     """Which URLs may enter the crawl."""
 
-    exclude_domains: Annotated[tuple[str, ...], about("domains never to enter, with all their subdomains")] = ()
+    exclude_domains: Annotated[tuple[str, ...], about("domains not to crawl, with all their subdomains")] = ()
     include: Annotated[tuple[str, ...], about("if given, a URL must match one of these patterns; `*` is any text")] = ()
     exclude: Annotated[tuple[str, ...], about("a URL must match none of these patterns")] = ()
     exclude_extensions: Annotated[

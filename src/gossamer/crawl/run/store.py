@@ -73,7 +73,7 @@ def open_archive(config: Config, directory: CrawlDirectory, committed: dict[str,
         if repair.kind is RepairKind.DAMAGED:
             raise DirectoryError(
                 f"{directory.warcs / repair.file_name} is damaged: {repair.committed_length} bytes were committed, "
-                f"{repair.length_found} are there; gossamer verify --repair fetches again what is lost"
+                f"{repair.length_found} are there; gossamer verify --repair requeues the lost documents"
             )
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
     writer = WarcWriter(
@@ -121,8 +121,8 @@ def open_database(opening: Opening) -> Database:
         db.close()
         known = formatter.number_of(len(known_seeds), "seed")
         raise NotThisCrawl(
-            f"{directory.path} holds another crawl ({known}, among them {min(known_seeds)}); "
-            f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
+            f"{directory.path} contains another crawl ({known}, including {min(known_seeds)}); "
+            f"{strangers[0].url} is not one of its seeds. Use another --dir, or --add-seeds to add it to this crawl"
         )
     return db
 
