@@ -21,7 +21,7 @@ from tests.integration.crawl_process import PATIENCE, Scene, small_web
 T = TypeVar("T")
 
 WEB = small_web(
-    seed=77, hosts=60, pages=900, seed_hosts=12, fault_rate=0.0, crawl_delay_hosts=0, slow_hosts=0, bytes_spread=0.0
+    seed=77, hosts=60, pages=720, seed_hosts=12, fault_rate=0.0, crawl_delay_hosts=0, slow_hosts=0, bytes_spread=0.0
 )
 # Small bounds for a small web. At 80 % nothing more is fetched; what is under way then must fit into the last fifth.
 CONCURRENCY = 2

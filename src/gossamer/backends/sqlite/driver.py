@@ -182,6 +182,8 @@ def _statement(sql: str, rows: int) -> str:
 
 def write_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]]) -> int:
     """Run a statement whose row of values is between two marks, for all rows. Returns the number of rows changed."""
+    if len(rows) == 1:  # as often as not
+        return db.execute(_statement(sql, 1), rows[0]).rowcount
     changed = 0
     at = 0
     for size in _CHUNKS:
@@ -309,7 +311,7 @@ class SqliteDatabase:
 
     @_translating
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
-        return write_rows(self.connection, self._sql[name], rows)
+        return write_rows(self.connection, self._sql[name], rows) if rows else 0
 
     @_translating
     def read_rows(self, name: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[Any]:
