@@ -72,7 +72,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # The package itself, on demand.
     "": (
         *("version", "errors", "library", "crawl.events", "crawl.hooks", "crawl.page"),
-        *("extract.full_page", "extract.selection", "extract.structured_data"),
+        *("extract.full_page", "extract.selection", "extract.selection"),
     ),
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""

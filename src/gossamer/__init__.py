@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from gossamer.crawl.page import Page, PageLink
     from gossamer.errors import GossamerError, GossamerWarning, SelectorError
     from gossamer.extract.full_page import LinkKind, Wanted
-    from gossamer.extract.selection import Selection
-    from gossamer.extract.structured_data import Form
+    from gossamer.extract.selection import Form, Selection
     from gossamer.library.blocking import crawl_pages, run
     from gossamer.library.crawl import Crawl, Summary
     from gossamer.library.stored_crawl import StoredCrawl, open
@@ -47,7 +46,7 @@ __all__ = [
 
 _PLACES = {
     "Crawl": "gossamer.library.crawl",
-    "Form": "gossamer.extract.structured_data",
+    "Form": "gossamer.extract.selection",
     "GossamerError": "gossamer.errors",
     "GossamerWarning": "gossamer.errors",
     "Hook": "gossamer.crawl.hooks",

@@ -20,8 +20,7 @@ from gossamer.errors import DiskFull
 from gossamer.model.units import Instant
 from gossamer.observe.formatter import number_of
 from gossamer.observe.snapshot import Snapshot
-from gossamer.reports.export.formats import open_output
-from gossamer.reports.export.markdown import open_folder
+from gossamer.reports.export.formats import open_folder, open_output
 from tests.cli.crawl_samples import change, small_crawl
 
 

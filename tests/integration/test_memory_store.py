@@ -16,7 +16,7 @@ from gossamer.extract.full_page import Wanted
 from gossamer.model.states import UrlState
 from gossamer.observe.display import NoDisplay, ProgressLine
 from gossamer.reports.all_workers import WorkerStore
-from gossamer.reports.export.documents import Documents
+from gossamer.reports.export.rows import Documents
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.queries import explain_url
 from gossamer.reports.records import Json, PageFilter

@@ -21,7 +21,7 @@ from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, o
 from gossamer.reports.export.tables import Column, Row, Selection, mimes_from, moment_from, statuses_from
 
 if TYPE_CHECKING:
-    from gossamer.reports.export.documents import Documents
+    from gossamer.reports.export.rows import Documents
 
 USAGE = "[--what TABLE] [-o FILE] [options]"
 DESCRIPTION = """\

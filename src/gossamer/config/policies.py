@@ -33,8 +33,8 @@ from gossamer.model.units import DAY, HostKey, Seconds
 from gossamer.recrawl.estimate import USUAL
 from gossamer.recrawl.policies import RECRAWL_POLICIES, Adaptive, Optimal
 from gossamer.recrawl.policy import RecrawlPolicy
+from gossamer.recrawl.price import value
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRule, RecrawlRules
-from gossamer.recrawl.visit_value import value
 
 MAX_RETRY_DELAY: Final = Seconds(3600.0)
 """Upper limit of the delay before a failed URL, host or robots.txt is tried again."""

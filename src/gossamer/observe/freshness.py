@@ -12,9 +12,7 @@ class FreshnessMetrics:
     """Rates are recent visits per day."""
 
     fresh: float | None = None  # estimated share of pages that have not changed since our visit; None: unknown
-    price: float | None = (
-        None  # minimum value of a recrawl (`gossamer.recrawl.visit_value`); None: nothing was planned yet
-    )
+    price: float | None = None  # minimum value of a recrawl (`gossamer.recrawl.price`); None: nothing was planned yet
     scheduled: int = 0  # URLs with a date for their next visit
     demand: float = 0.0  # visits per day that these URLs need
     budget: float | None = None  # visits per day that may go to URLs visited before

@@ -14,9 +14,8 @@ from gossamer.recrawl.change_hints import FEEDS, HostChangeHistory, reported_cha
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.policy import Memory, RecrawlPolicy
-from gossamer.recrawl.price import Price
+from gossamer.recrawl.price import Price, value_when_flagged
 from gossamer.recrawl.rules import PageFacts, PageStatus, RecrawlRules, prior_of
-from gossamer.recrawl.visit_value import value_when_flagged
 
 _UNKNOWN: Final = HostChangeHistory()
 _LEAST = 1.0  # seconds; shorter postponements are not worthwhile

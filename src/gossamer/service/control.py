@@ -82,7 +82,7 @@ class Control:
         self._is_superseded = False  # other limits are about to be applied
         self._requeued = self._unchecked = 0  # by the last change of limits
         self.changes = 0  # number of changes of the configuration or the overrides
-        opened.crawl.engine.paused = overrides.paused
+        opened.crawl.engine.pause(overrides.paused)
 
     @property
     def config(self) -> Config:

@@ -119,7 +119,7 @@ async def _run(
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     crawl = opened.crawl
-    crawl.engine.keep_open = True
+    crawl.engine.keep_open()
     crawl.store.patience, crawl.store.outlasts_full_disk = STORE_PATIENCE, True
     policy = policy_for(config.service, token_in(crawl.directory.token))
     control = Control(opened, config, overrides, patience=COMMIT_PATIENCE)

@@ -184,7 +184,7 @@ def test_random_seeds_can_be_asked_for_in_a_crawl_too(tmp_path: Path, capsys: Ca
     directory = str(crawled(tmp_path / "mine"))
 
     assert main(["simulate", directory, "--order", "bfs", "--sets", "2"]) == 2
-    assert "give --seeds too" in capsys.readouterr().err
+    assert "--sets: requires --seeds" in capsys.readouterr().err
     assert main(["simulate", directory, "--order", "bfs", "--sets", "2", "--seeds", "3"]) == 0
     assert "3 seeds, mean and standard error of 2 sets" in capsys.readouterr().out
 
