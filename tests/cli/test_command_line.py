@@ -248,8 +248,8 @@ def test_dead_letters_are_listed_requeued_and_dropped(tmp_path: Path, capsys: Ca
     assert heading.split() == ["SINCE", "REASON", "TRIES", "URL", "DETAIL"]
     assert letter.split() == ["2023-11-14T22:13:20Z", "conn_refused", "3", "http://h.test/2", "port", "80"]
     assert heading.index("DETAIL") == letter.index("port 80")
-    assert json.loads(none) == {"requeued": 0}
-    assert json.loads(dropped) == {"dropped": 1}
+    assert json.loads(none) == {"v": 1, "requeued": 0}
+    assert json.loads(dropped) == {"v": 1, "dropped": 1}
     assert capsys.readouterr().out == ""
 
 

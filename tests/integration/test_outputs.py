@@ -188,6 +188,7 @@ def test_links_are_exported_with_their_texts(crawled: Crawled) -> None:
     rows = [row for row in crawled.rows("--what", "links") if row["source"] == crawled.base + "/"]
 
     assert rows[0] == {
+        "v": 1,
         "source": crawled.base + "/",
         "target": crawled.base + "/same",
         "text": "first one",

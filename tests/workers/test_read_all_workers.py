@@ -302,7 +302,7 @@ def test_dead_letters_of_all_workers_are_requeued_and_dropped(three: Path) -> No
     dropped = gossamer("dead", "drop", "--host", "nowhere1.test", "--dir", three, "--json").report
     requeued = gossamer("dead", "requeue", "--dir", three, "--json").report
 
-    assert (dropped, requeued) == ({"dropped": 1}, {"requeued": 5})
+    assert (dropped, requeued) == ({"v": 1, "dropped": 1}, {"v": 1, "requeued": 5})
     assert gossamer("dead", "--dir", three).err == "no dead letters\n"
     status = gossamer("status", "--dir", three, "--json").report
     assert (status["queued"], status["dead"], status["finished"]) == (5, 0, False)

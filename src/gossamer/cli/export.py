@@ -116,12 +116,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--raw: requires --format csv, not {form}")
     if raw and output == "-" and sys.stdout.isatty():
         raise UsageError("--raw: control characters are not printed to a terminal; use -o FILE or a pipe")
+    host = given.host(arguments)
     location = location_of(arguments)
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
     problems = Problems(line)
     with open_crawl(location) as crawl:
-        reader = reader_of(crawl, location, given.text(arguments, "host"), line)
+        reader = reader_of(crawl, location, host, line)
         found = CrawlTables(reader, crawl.reader, crawl.archive, config_in(location), wanted, problems.add)
         if what == "markdown":
             if output == "-":
@@ -143,6 +144,10 @@ def run(arguments: argparse.Namespace) -> int:
         rows_or_files = formatter.number_of(number, "file" if what == "markdown" else "row")
         to = "" if output == "-" else f" to {formatter.printable(output)}"
         print(f"{rows_or_files} exported{to} in {formatter.span(line.seconds)}", file=sys.stderr)
+        if host is not None and not number:
+            print(
+                f"nothing of host {formatter.printable(host)} was exported; gossamer hosts lists all", file=sys.stderr
+            )
     return 1 if problems.number else 0
 
 

@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
@@ -30,6 +31,15 @@ EXAMPLE = """\
        -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
 
 _NOT_OURS = ("seeds", "min_pages", "json", "quiet")
+
+
+class ServeObject(TypedDict):
+    """`serve/1`."""
+
+    v: Literal[1]
+    address: Annotated[str, "URL of the service"]
+    token_file: str
+    metrics_address: NotRequired[Annotated[str, "URL of the port for metrics, if there is one"]]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,8 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
     def ready(addresses: Addresses, directory: Path) -> None:
         token = directory / TOKEN
         if as_json:
-            metrics = {} if addresses.metrics is None else {"metrics_address": addresses.metrics}
-            print(json_line({"address": addresses.service, "token_file": str(token), **metrics}), flush=True)
+            about: ServeObject = {"v": 1, "address": addresses.service, "token_file": str(token)}
+            if addresses.metrics is not None:
+                about["metrics_address"] = addresses.metrics
+            print(json_line(about), flush=True)
             return
         print(f"Dashboard: {dashboard_url(addresses.service)} (token: {printable(str(token))})", file=sys.stderr)
         if addresses.metrics is not None:

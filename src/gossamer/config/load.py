@@ -188,6 +188,24 @@ def shape_of(config: Config) -> dict[str, object]:
     }
 
 
+DELAYS_KEY = "delays"
+"""The name under which the delays of the last start are stored, for commands that show them. The next start does not
+use them: it has those of its own configuration."""
+
+
+def delays_to_text(config: Config) -> str:
+    return msgspec.json.encode({"delay": config.delay, "delay_factor": config.delay_factor}).decode()
+
+
+def with_delays(config: Config, delays: Mapping[str, float]) -> Config:
+    return msgspec.structs.replace(config, **delays)
+
+
+def delays_from_text(text: str | None) -> dict[str, float]:
+    """The keys and values; none if no start has stored them."""
+    return {} if text is None else msgspec.json.decode(text, type=dict[str, float])
+
+
 def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:
     """The stored keys that this version knows, with the values of earlier versions converted."""
     found = {

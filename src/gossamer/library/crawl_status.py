@@ -11,7 +11,7 @@ from gossamer.crawl.run.directory import STATUS, holder_of, parts_of, read_layou
 from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
-from gossamer.observe.freshness import FreshnessMetrics, freshness_object, merge_freshness
+from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object, merge_freshness
 from gossamer.observe.snapshot import Snapshot, crawl_state, read_status_file
 from gossamer.observe.wait_reasons import Waits, merge_waits, waiting_for
 from gossamer.recrawl.freshness import stored_freshness_metrics
@@ -53,24 +53,12 @@ class OrdersObject(TypedDict):
     delays: Annotated[dict[str, float], "seconds by host"]
 
 
-class RecrawlObject(TypedDict):
+class RecrawlObject(FreshnessObject):
     refreshed: int
     not_modified: int
     unchanged: int
     changed: int
     reported: int
-    freshness: Annotated[float | None, "estimated share of pages that are unchanged since their last visit"]
-    price: Annotated[float | None, "the minimum value of a recrawl"]
-    scheduled: Annotated[int, "URLs with a date"]
-    visits_a_day: Annotated[float, "visits that these URLs demand"]
-    budget: Annotated[float | None, "visits allowed per day"]
-    budget_used: Annotated[float | None, "share of the budget in use"]
-    refreshes_a_day: float
-    discoveries_a_day: float
-    refresh_share: Annotated[float | None, "share of visits to known URLs"]
-    overdue: Annotated[int, "URLs whose date has passed"]
-    waiting: Annotated[int, "pages queued for another visit"]
-    dear_hosts: Annotated[int, "hosts with a higher minimum, because they allow too few visits"]
 
 
 class LoadObject(TypedDict):

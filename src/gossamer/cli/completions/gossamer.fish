@@ -252,7 +252,7 @@ complete -c gossamer -n '_shtab_gossamer_using dead' -l no-header -d 'print no c
 complete -c gossamer -n '_shtab_gossamer_using dead; and test $_shtab_gossamer_npos -eq 0' -ka "list requeue drop" -d 'default: list'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a schema -d 'print the JSON Schema of an output'
 complete -c gossamer -n '_shtab_gossamer_using schema' -s h -l help -d 'show this help message and exit'
-complete -c gossamer -n '_shtab_gossamer_using schema; and test $_shtab_gossamer_npos -eq 0' -ka "page status host dead explain" -d 'the output'
+complete -c gossamer -n '_shtab_gossamer_using schema; and test $_shtab_gossamer_npos -eq 0' -ka "page status host dead explain crawl text link verify index serve dead-requeue dead-drop" -d 'the output: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a completion -d 'print a completion script for a shell'
 complete -c gossamer -n '_shtab_gossamer_using completion' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using completion; and test $_shtab_gossamer_npos -eq 0' -ka "bash zsh fish" -d 'the shell'

@@ -204,7 +204,7 @@ _shtab_gossamer_pages_defaults_added=0
 
 _shtab_gossamer_schema_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  ":the output:(page status host dead explain)"
+  ":the output\: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop:(page status host dead explain crawl text link verify index serve dead-requeue dead-drop)"
 )
 
 # guard to ensure default positional specs are added only once per session
