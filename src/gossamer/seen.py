@@ -75,20 +75,14 @@ class Recent:
         A fingerprint that occurs twice in the batch counts as held the second time.
         """
         young, old = self._young, self._old
-        remember = young.add
-        held: list[int] = []
         fresh: list[int] = []
-        for index, fingerprint in enumerate(fingerprints):
-            if fingerprint in young:
-                held.append(index)
-                continue
-            remember(fingerprint)
-            if fingerprint in old:
-                held.append(index)
-            else:
+        for index in [i for i, fingerprint in enumerate(fingerprints) if fingerprint not in young]:
+            fingerprint = fingerprints[index]
+            if fingerprint not in old and fingerprint not in young:
                 fresh.append(index)
+            young.add(fingerprint)
         self._rotate_when_full()
-        return held, fresh
+        return sorted({*range(len(fingerprints))}.difference(fresh)), fresh
 
     def _rotate_when_full(self) -> None:
         # Between batches only, so that a batch cannot forget what it has just added.

@@ -26,9 +26,8 @@ from gossamer.recrawl.change_hints import (
     judge_not_modified,
     kept_field,
 )
-from gossamer.recrawl.due import DueDates
+from gossamer.recrawl.due import DueDates, HostBacklogs
 from gossamer.recrawl.estimate import USUAL, Estimate, HostRates, Verdict, verdict_on
-from gossamer.recrawl.host_backlog import HostBacklogs
 from gossamer.recrawl.policy import EMPTY_MEMORY, Memory, RecrawlPolicy, RecrawlSettings, Visited
 from gossamer.recrawl.price import LATE, PRICE, Price, price_text, share_of_refresh, value_of_new
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRules, Ruling, page_status, prior_of

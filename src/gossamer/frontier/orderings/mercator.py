@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from gossamer.frontier.orderings.score import LOG2_UNIT, ScoredByLinks
-from gossamer.model.facts import UrlFacts
 
 DEFAULT_BOUNDS = (-3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0)
-"""Octaves. Chosen on link graphs: benchmarks/results/orderings.md."""
+"""On the log2 scale. Chosen on link graphs: benchmarks/results/orderings.md."""
 
 
 class Mercator(ScoredByLinks):
@@ -35,8 +34,7 @@ class Mercator(ScoredByLinks):
     def settings(self) -> str:
         return f"{super().settings} bounds={self.bounds}"
 
-    def score(self, url: UrlFacts) -> float:
-        return self.page_score(url)
+    score = ScoredByLinks.page_score
 
     def front_of(self, score: float) -> int:
         return bisect_left(self._negative_bounds, -score)

@@ -36,7 +36,7 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "unseen": 0.5,
     "subdomains": 0.1,
 }
-"""Octaves. Chosen on link graphs: benchmarks/results/orderings.md."""
+"""On the log2 scale. Chosen on link graphs: benchmarks/results/orderings.md."""
 
 BORNE_BY_LINKS = frozenset({"importance", "links_from_others", "links", "steps"})
 """The terms that links found later change."""

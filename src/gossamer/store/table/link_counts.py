@@ -10,6 +10,7 @@ Hot: benchmarks/bench_store.py.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -212,7 +213,7 @@ class LinkCounts:
             stored = pack_numbers(prints)
             rows.append((url_id, stored))
             domains = self._hosts.find_domains(hosts)
-            own = [p for p, d in zip(prints, domains, strict=True) if d == domain_id]
+            own = [*compress(prints, map(domain_id.__eq__, domains))]
             others = [(p, d) for p, d in zip(prints, domains, strict=True) if d != domain_id and d]
             fresh_own, fresh_others = len(own), len(others)
             if url_id in earlier:
@@ -268,12 +269,13 @@ class LinkCounts:
                 if parts:
                     credit = credit_per_link(stored + gained.get(page, 0), parts)
                 gained[page] = -stored
-            for target in own:
-                gained[target] += credit
-            fresh = own if fresh_own == len(own) else own[:fresh_own]
+            fresh = own[:fresh_own]
             links.update(fresh)
             for target in fresh:
+                gained[target] += credit
                 sums[target] += share
+            for target in own[fresh_own:]:
+                gained[target] += credit
             within.append(_Steps(near, host, domain_id, fresh))
             for number, (target, of_domain) in enumerate(zip(others, domains, strict=True)):
                 links, from_others, gained, sums, _ = gains[of_domain]
