@@ -23,7 +23,7 @@ const rows = new Rows($("hosts"), {
 // The state of a host and its colour.
 export function hostState(host) {
   const state = host.dropped ? "dropped" : host.paused ? "paused" : host.state;
-  return [state === "resting" ? "cooling down" : state, TONES[state] ?? ""];
+  return [state === "resting" ? "waiting" : state, TONES[state] ?? ""];
 }
 
 function update(row, host) {
