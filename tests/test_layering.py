@@ -88,7 +88,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "pypdf": ("extract.pdf",),
     "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
-    "numpy": ("cli.simulate_recrawl", "lab.simulate"),
+    "numpy": ("cli.simulate", "lab.simulate"),
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),
