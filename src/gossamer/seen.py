@@ -6,9 +6,9 @@ Fingerprints are stored, so key and function stay the same for the life of a cra
 
 Three tiers are consulted in turn, the cheapest first:
 
-1. `Recent`, an exact cache of the latest fingerprints. Its "yes" is certain, its "no" means nothing.
+1. `Recent`, an exact cache of the latest fingerprints. Its "yes" is certain, its "no" is inconclusive.
 
-2. A Bloom filter over all fingerprints (`sketch.Bloom`). Its "no" is certain, its "yes" means nothing.
+2. A Bloom filter over all fingerprints (`sketch.Bloom`). Its "no" is certain, its "yes" is inconclusive.
 
 3. The store, which knows: the URL is inserted unless it is there.
 
@@ -38,7 +38,7 @@ class Recent:
 
     Invariants:
       * "yes" is always true: the fingerprint was added;
-      * "no" means nothing: it may have been forgotten;
+      * "no" is inconclusive: it may have been forgotten;
       * the last `limit // 2` additions are kept; at most `limit` plus one batch are held.
     """
 

@@ -18,7 +18,7 @@ USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON] [...]"
 DESCRIPTION = """\
 Manage the dead letters: URLs that failed too often. `list` shows them, also
 while the crawl is running; `requeue` queues them again for the next run,
-`drop` gives them up; for these two the crawl must not be running."""
+`drop` excludes them permanently; for these two the crawl must not be running."""
 EXAMPLE = """\
   gossamer dead
   gossamer dead requeue --host example.org

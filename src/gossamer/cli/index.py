@@ -19,7 +19,7 @@ USAGE = "[-o FILE] [options]"
 DESCRIPTION = """\
 Write a CDXJ index of the archive, for pywb and other replay tools: one line
 per document with the position of its record, sorted. It covers what is
-committed now; run it again later for the rest. The crawl may be running."""
+committed now; run it again after further crawling. The crawl may be running."""
 EXAMPLE = """\
   gossamer index
   gossamer index --dir news -o - | head

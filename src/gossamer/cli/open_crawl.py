@@ -88,7 +88,7 @@ def location_named(options: Mapping[str, str | None]) -> CrawlLocation:
 def location_from(config: Config) -> CrawlLocation:
     """Raises UsageError for a store that cannot be read by another process."""
     if store_kind(config.store).one_process:
-        raise UsageError(f"--store: {config.store} ends with the process of its crawl, so there is nothing to read")
+        raise UsageError(f"--store: {config.store} exists only in the process of its crawl, so it cannot be read")
     return CrawlLocation.of(config)
 
 

@@ -24,7 +24,7 @@ Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
 letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
 token in DIR/service.token. Pages are visited again when they are due, unless
 --no-keep-fresh is given; with nothing to do, the crawl waits for seeds. Ctrl-C
-stops it; nothing is lost."""
+stops it."""
 EXAMPLE = """\
   gossamer serve --dir news --port 8470
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\

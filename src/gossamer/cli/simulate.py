@@ -62,7 +62,7 @@ def compare_policies(arguments: argparse.Namespace, tell: Callable[[str], None])
 
     for name in _NOT_HERE:
         if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name} is about orders: --recrawl takes none" if name != "graph" else "no GRAPH here")
+            raise UsageError(f"{'GRAPH' if name == 'graph' else '--' + name}: cannot be combined with --recrawl")
     makers = makers_of(arguments)
     recorded = given.text(arguments, "changes") is not None
     cycle = _positive(arguments, "cycle") or (_RECORDED_CYCLE if recorded else _CYCLE)
@@ -120,7 +120,7 @@ def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
     elif path is not None:
         for name in ("pages", "hosts", "days", "redrawn"):
             if getattr(arguments, name) is not None:
-                raise UsageError(f"--{name} is about drawn worlds, but --changes has recorded ones")
+                raise UsageError(f"--{name}: cannot be combined with --changes")
         worlds = [recorded_world(path, zipf, seed) for seed in range(first, first + sets)]
     else:
         usual = Drawn()
@@ -135,7 +135,7 @@ def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
     if cap is None:
         return worlds
     if cap == 0:
-        raise UsageError("--cap: a host that allows nothing is not worth visiting")
+        raise UsageError("--cap: must be more than 0")
     return [with_cap(world, cap * world.pages / cycle) for world in worlds]
 
 
@@ -147,9 +147,7 @@ def webs_of(arguments: argparse.Namespace, seeds: Iterable[int]) -> "list[World]
 
     for name in ("changes", "redrawn", "zipf"):
         if getattr(arguments, name) is not None:
-            raise UsageError(
-                f"--{name} is not about the simulated web: its pages change as they do, and link as they do"
-            )
+            raise UsageError(f"--{name}: cannot be combined with --web simweb")
     numbers = {name: n for name in ("hosts", "pages") if (n := given.whole(arguments, name)) is not None}
     if numbers:
         numbers["max_host_pages"] = 0  # the preset's cap was meant for its own size
@@ -182,12 +180,12 @@ links of each page; plain or gzip. A file NAME.urls.gz next to it has the URLs
 of its pages, one per line. Or it is the directory of a crawl, whose
 stored links are replayed from its own seeds. Orders: mercator best-first bfs
 dfs novelty balance importance, those of plugins, push (importance with all
-links kept), backlink random omniscient (of the known pages the truly best) and
-all-sorted (all pages by PageRank, which no crawl can do). With --recrawl:
+links kept), backlink random omniscient (known pages by true PageRank) and
+all-sorted (all pages by PageRank, an upper bound). With --recrawl:
 months of visits to pages that change, and how fresh each recrawl policy keeps
 the copies.
 Policies: adaptive optimal fixed nutch-adaptive stormcrawler-adaptive, those of
-plugins, and known-rates, which no crawl can do."""
+plugins, and known-rates (optimal with the true rates)."""
 EXAMPLE = """\
   gossamer simulate --web simweb --pages 20000 --plot orders.svg
   gossamer simulate --crawl crawl --order importance --plot orders.svg
@@ -205,9 +203,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sites", metavar="FILE", help="file with the first page of each site (default: GRAPH's .site-starts.txt)"
     )
-    parser.add_argument("--no-urls", action="store_true", help="leave the pages' URLs out of what is known")
+    parser.add_argument("--no-urls", action="store_true", help="ignore the URLs of the pages")
     parser.add_argument("--crawl", metavar="DIR", help="replay the links that the crawl in DIR has stored")
-    parser.add_argument("--store", metavar="URL", help="the crawl's store: sqlite:DIR is the same as --crawl DIR")
+    parser.add_argument("--store", metavar="URL", help="store of the crawl: sqlite:DIR is the same as --crawl DIR")
     parser.add_argument("--web", metavar="NAME", choices=_WEBS, help="simweb: replay the simulated web")
     parser.add_argument("--hosts", metavar="N", type=int, help="hosts of the simulated web")
     parser.add_argument("--pages", metavar="N", type=int, help="URLs of the simulated web")
@@ -234,7 +232,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_recrawl(arguments)
     for name in RECRAWL_OPTIONS:
         if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name} is about recrawl policies: give --recrawl too")
+            raise UsageError(f"--{name}: requires --recrawl")
     from gossamer.config.plugins import orderings
     from gossamer.lab.simulate.graph import pagerank
     from gossamer.lab.simulate.policies import POLICIES, policy_of
@@ -304,7 +302,7 @@ def from_own_seeds(plan: "Plan", arguments: argparse.Namespace) -> "Plan":
     if given.whole(arguments, "seeds") is not None:
         return plan
     if given.whole(arguments, "sets") is not None:
-        raise UsageError("--sets is about random seeds, but the crawl's own are used: give --seeds too")
+        raise UsageError("--sets: requires --seeds; without it, the seeds of the crawl are used")
     return replace(plan, seeds=None, sets=(1,))
 
 
@@ -325,16 +323,16 @@ def _graph_of(arguments: argparse.Namespace) -> "LinkGraph":
     web, store = given.text(arguments, "web"), given.text(arguments, "store")
     numbers = {name: n for name in ("hosts", "pages", "seed") if (n := given.whole(arguments, name)) is not None}
     if web is not None and (store is not None or not path is crawl is sites is None):
-        raise UsageError("--web simweb takes no files")
+        raise UsageError("--web simweb: cannot be combined with a graph, a crawl or --sites")
     if web is None and numbers:
-        raise UsageError(f"--{next(iter(numbers))} is about the simulated web: give --web simweb")
+        raise UsageError(f"--{next(iter(numbers))}: requires --web simweb")
     if path is not None and path.is_dir():
         path, crawl = None, crawl or path
     if crawl is not None or store is not None:
         from gossamer.cli.open_crawl import location_named
 
         if not path is sites is None:
-            raise UsageError("--crawl takes no files: a crawl knows its sites")
+            raise UsageError("--crawl: cannot be combined with a graph or --sites")
         return graph_of_crawl(location_named({"dir": None if crawl is None else str(crawl), "store": store}))
     if path is not None:
         return read_graph(path, sites)
@@ -375,7 +373,7 @@ def drawing_of(arguments: argparse.Namespace) -> Path | None:
     if path is None:
         return None
     if path.suffix.lower() != ".svg":
-        raise UsageError(f"--plot: {str(path)!r} must end in .svg, the only format there is")
+        raise UsageError(f"--plot: {str(path)!r} must end in .svg")
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no directory {path.parent}")
     return path

@@ -46,7 +46,7 @@ def _location_of(place: str | Path) -> CrawlLocation:
     is_url = isinstance(place, str) and ":" in place and not Path(place).exists()
     config = make_config({}, resolve_urls({"store" if is_url else "dir": str(place)}))
     if store_kind(config.store).one_process:
-        raise UsageError(f"{config.store} ends with the process of its crawl, so there is nothing to read")
+        raise UsageError(f"{config.store} exists only in the process of its crawl, so it cannot be read")
     location = CrawlLocation.of(config)
     if not crawl_exists(location):
         raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}")

@@ -145,7 +145,7 @@ class Snapshot:
     in_flight: int = 0
     urls_in_memory: int = 0
     urls_by_front: tuple[int, ...] = ()
-    drawn: tuple[int, ...] = ()  # choices of the selector, by class
+    drawn: tuple[int, ...] = ()  # choices of the selector, by group
     selector_shares: tuple[float, ...] = ()  # the same in percent
     load: str = "normal"
     load_reason: str = ""  # readable text

@@ -322,7 +322,7 @@ class Control:
         return politeness_for(self._base, host).min_delay
 
     async def delay_host(self, host: HostKey, seconds: float | None) -> None:
-        """Set the minimum gap after each response of the host; None: as configured."""
+        """Set the minimum delay after each response of the host; None: as configured."""
         async with self._changing:
             self._require_available()
             self._overrides.hosts.set_delay(host, None if seconds is None else Seconds(seconds))

@@ -140,7 +140,7 @@ def open_for_reading(path: Place, *, cache_kib: int = _CACHE_KIB) -> sqlite3.Con
             if version < VERSION:
                 raise OldSchema(
                     f"{path} was written by an older Gossamer (schema {version}, now {VERSION}): "
-                    "resume the crawl, and it is brought up to date"
+                    "resume the crawl to upgrade it"
                 )
         except BaseException:
             db.close()
@@ -152,12 +152,12 @@ def check_ours(db: sqlite3.Connection, path: Place) -> int:
     """The version of its schema. Raises NotThisCrawl for one that is not ours, or that we do not know."""
     found = db.execute("PRAGMA application_id").fetchone()[0]
     if found != APPLICATION_ID:
-        raise NotThisCrawl(f"{path} is a database, but not one of Gossamer's")
+        raise NotThisCrawl(f"{path} is a database of another program")
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     if not OLDEST <= version <= VERSION:
         age = "a newer" if version > VERSION else "an older"
         known = f"{OLDEST} to {VERSION}"
-        raise NotThisCrawl(f"{path} was written by {age} Gossamer (schema {version}; this one knows {known})")
+        raise NotThisCrawl(f"{path} was written by {age} Gossamer (schema {version}; this version supports {known})")
     return version
 
 

@@ -78,8 +78,8 @@ def open_archive(config: Config, directory: CrawlDirectory, committed: dict[str,
                 else f"missing ({repair.committed_length} bytes)"
             )
             raise DirectoryError(
-                f"{place} is {problem}. Put it back, or run gossamer verify --repair --dir {directory.path}: the next "
-                "crawl then fetches again what is lost"
+                f"{place} is {problem}. Restore it, or run gossamer verify --repair --dir {directory.path}: the next "
+                "crawl then fetches the lost documents again"
             )
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
     writer = WarcWriter(
@@ -127,8 +127,8 @@ def open_database(opening: Opening) -> Database:
         db.close()
         known = formatter.number_of(len(known_seeds), "seed")
         raise NotThisCrawl(
-            f"{directory.path} holds another crawl ({known}, among them {min(known_seeds)}); "
-            f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
+            f"{directory.path} contains another crawl ({known}, including {min(known_seeds)}); "
+            f"{strangers[0].url} is not one of its seeds. Use another --dir, or --add-seeds to add it to this crawl"
         )
     return db
 

@@ -224,7 +224,7 @@ def page_rows(reader: ExportReader, wanted: Selection, columns: PageColumns) -> 
 def edge_rows(reader: ExportReader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
     """The links between known URLs, each once for its page, of pages that pass the filter."""
     if wanted.language is not None:
-        raise GossamerError("the link graph knows no languages")
+        raise GossamerError("the link graph has no languages")
     gathered: list[tuple[int, list[int]]] = []
     for graph in reader.graphs():
         nodes = NodeTable(*graph.nodes())
