@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from gossamer.errors import GossamerError, GossamerWarning, SelectorError
     from gossamer.extract.full_page import LinkKind, Wanted
     from gossamer.extract.selection import Form, Selection
-    from gossamer.library.blocking import crawl_pages, run
-    from gossamer.library.crawl import Crawl, Summary
+    from gossamer.library.crawl import Crawl, Summary, crawl_pages, run
     from gossamer.library.stored_crawl import StoredCrawl, open
 
 
@@ -59,9 +58,9 @@ _PLACES = {
     "StoredCrawl": "gossamer.library.stored_crawl",
     "Summary": "gossamer.library.crawl",
     "Wanted": "gossamer.extract.full_page",
-    "crawl_pages": "gossamer.library.blocking",
+    "crawl_pages": "gossamer.library.crawl",
     "open": "gossamer.library.stored_crawl",
-    "run": "gossamer.library.blocking",
+    "run": "gossamer.library.crawl",
 }
 
 

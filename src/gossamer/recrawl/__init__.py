@@ -10,8 +10,7 @@ why. The modules:
     rules         the user's rules for hosts, patterns, types and states: gaps and limits
     policy        what a policy is; `policies` has ours, by name. `optimal` joins all of the above
     planner       plans the next visit after each visit
-    host_backlog  per-host backlog of requeued URLs
-    due           postpones or advances due URLs, inside the commit
+    due           per-host backlog of requeued URLs; postpones or advances due URLs, inside the commit
     freshness     estimated freshness of the copies
 
 Invariants:

@@ -1,6 +1,6 @@
 """The score of `mercator` and `best-first`, which every URL gets that is new or moved by a link.
 
-    page   log2(0.15 + 0.85 S) - log2(1 + steps) - 0.1 log2(1 + ordinal) - log2(1 + level) + what is added
+    page   log2(0.15 + 0.85 S) - log2(1 + steps) - 0.1 log2(1 + ordinal) - log2(1 + level) + additional terms
     host   0.5 log2(min(30, (known + 1) / (fetched + 1))) - 0.1 log2(1 + number)
 
 S is the link sum (`model.facts`). Every term is multiplied by a weight and rounded to a whole number, so that sums are
@@ -17,8 +17,8 @@ from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.orderings.signals import ARTICLE, ASSET, ASSET_ENDINGS, HOME, INDEX, INDEX_NAMES, TrustedDomains
 from gossamer.model.facts import LINK_UNIT, DomainFacts, HostFacts, UrlFacts
 
-OCTAVE = 1024
-"""One octave, a factor of two in the link sum, as a whole number."""
+LOG2_UNIT = 1024
+"""A score of 1, which corresponds to doubling the link sum, as a whole number."""
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {
     "importance": 1.0,
@@ -36,7 +36,7 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "unseen": 0.5,
     "subdomains": 0.1,
 }
-"""Octaves. Chosen on link graphs: benchmarks/results/orderings.md."""
+"""On the log2 scale. Chosen on link graphs: benchmarks/results/orderings.md."""
 
 BORNE_BY_LINKS = frozenset({"importance", "links_from_others", "links", "steps"})
 """The terms that links found later change."""
@@ -51,13 +51,14 @@ UNKNOWN_LEVEL = 3
 """The level of a page whose URL is not known, in a link graph: an ordinary one."""
 
 _TABLED = 4096  # counts below this are looked up, not computed
+_FOLDERS_KEPT = 16_384
 _PER_UNIT = (1.0 - INITIAL) / LINK_UNIT
 
 
 class ScoredByLinks(Ordering):
     """What `mercator` and `best-first` have in common: the score."""
 
-    unit = float(OCTAVE)
+    unit = float(LOG2_UNIT)
 
     def __init__(self, weights: Mapping[str, float] | None = None, trusted: Iterable[str] = ()) -> None:
         """`weights` by name of term; others keep their default. Raises ValueError with the offending value."""
@@ -68,7 +69,7 @@ class ScoredByLinks(Ordering):
 
     def _prepare(self) -> None:
         """Multiply the weights in."""
-        weight = {name: OCTAVE * number for name, number in self.weights.items()}
+        weight = {name: LOG2_UNIT * number for name, number in self.weights.items()}
         self._importance = weight["importance"]
         self._of_steps = _table(-weight["steps"])
         self._of_ordinal = _table(-weight["ordinal"])
@@ -82,6 +83,7 @@ class ScoredByLinks(Ordering):
         types = (HOME, INDEX, ARTICLE, ASSET)
         self._home, self._index, self._article, self._asset = (round(weight["page_type"] * worth) for worth in types)
         self._trust = round(weight["trusted"]) if self.trusted else 0
+        self._folders: dict[str, tuple[int, int]] = {}
         self._freshness, self._change = weight["freshness"], weight["change"]
         self._sitemap, self._unseen = weight["sitemap"], weight["unseen"]
 
@@ -131,9 +133,8 @@ class ScoredByLinks(Ordering):
         if not text:
             return 0, self._of_level[UNKNOWN_LEVEL], 0
         marked = "?" in text
-        names = (text.partition("?")[0] if marked else text).split("/")
-        name = names[-1]
-        level = len(names) - 4  # "http:", "", the host, and the last name, which is empty for a directory
+        folder, _, name = (text.partition("?")[0] if marked else text).rpartition("/")
+        level, trusted = self._folders.get(folder) or self._examine(folder)
         if not name:
             kind = self._index if level or marked else self._home
         else:
@@ -147,8 +148,16 @@ class ScoredByLinks(Ordering):
             level += 1
         if marked:
             level += 1
-        trusted = self._trust if self._trust and self.trusted.of_host(names[2]) else 0
         return kind, self._of_level[level if level < _TABLED else -1], trusted
+
+    def _examine(self, folder: str) -> tuple[int, int]:
+        """The level of a directory, given as a URL without its final slash, and the term for trust of its host. Recent
+        ones are cached: most URLs are in a directory with others."""
+        _, _, host, *names = folder.split("/")
+        if len(self._folders) >= _FOLDERS_KEPT:
+            self._folders.clear()
+        found = self._folders[folder] = len(names), self._trust if self.trusted.of_host(host) else 0
+        return found
 
     def page_terms(self, url: UrlFacts) -> dict[str, int]:
         """The terms of `page_score` by name; terms that are not known or have no weight are left out."""
@@ -181,8 +190,8 @@ class ScoredByLinks(Ordering):
         return {name: term for name, term in terms.items() if self.weights[name]}
 
     def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
-        """The terms of the page in octaves; the sum is the score."""
-        return {name: term / OCTAVE for name, term in self.page_terms(url).items()}
+        """The terms of the page on the log2 scale; the sum is the score."""
+        return {name: term / LOG2_UNIT for name, term in self.page_terms(url).items()}
 
 
 @cache

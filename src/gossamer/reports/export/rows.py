@@ -18,7 +18,7 @@ from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
 from gossamer.model.outcome import Response
 from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export.formats import MarkdownFolder
-from gossamer.reports.export.tables import PageColumns, Row, Selection, digest_text
+from gossamer.reports.export.tables import VERSION, PageColumns, Row, Selection, digest_text
 from gossamer.reports.ports import Archive
 from gossamer.reports.readback import document_in, read_response
 from gossamer.reports.records import PageEdges, PageRow
@@ -101,7 +101,7 @@ def link_rows(found: ArchivedPage, canonicaliser: Canonicaliser) -> Iterator[Row
         target = _absolute(link.href, base, canonicaliser)
         if target is not None:
             nofollow = page.nofollow or link.nofollow
-            yield found.response.url, target, link.text, link.kind.value, link.rel, nofollow, link.hreflang
+            yield VERSION, found.response.url, target, link.text, link.kind.value, link.rel, nofollow, link.hreflang
 
 
 def _absolute(href: str, base: str, canonicaliser: Canonicaliser) -> str | None:
@@ -169,6 +169,7 @@ class ArchivedRows:
                 continue
             page = found.page
             values: Row = (
+                VERSION,
                 row.url,
                 row.at,
                 row.status,
@@ -223,7 +224,7 @@ def page_rows(reader: ExportReader, wanted: Selection, columns: PageColumns) -> 
 def edge_rows(reader: ExportReader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
     """The links between known URLs, each once for its page, of pages that pass the filter."""
     if wanted.language is not None:
-        raise GossamerError("the link graph knows no languages")
+        raise GossamerError("the link graph has no languages")
     gathered: list[tuple[int, list[int]]] = []
     for graph in reader.graphs():
         nodes = NodeTable(*graph.nodes())
