@@ -132,8 +132,8 @@ def open_database(opening: Opening) -> Database:
         known = formatter.number_of(len(known_seeds), "seed")
         raise NotThisCrawl(
             f"{place} contains another crawl ({known}, including {min(known_seeds)}); "
-            f"{strangers[0].url} is not one of its seeds. Use another {'--dir' if kind.in_directory else '--store'}, or "
-            "--add-seeds to add it to this crawl"
+            f"{strangers[0].url} is not one of its seeds. Use another {'--dir' if kind.in_directory else '--store'}, "
+            "or --add-seeds to add it to this crawl"
         )
     if is_on_server(CrawlLocation.of(opening.config)):
         try:
