@@ -2,6 +2,8 @@
 And what is said about a server that cannot be used."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, cast
 
 import psycopg
@@ -19,7 +21,8 @@ from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.backends.sqlite.sqlite_store import CapturesInMemory, Rows, Store, candidate, domain_of
 from tests.backends.sqlite.test_driver_errors import DATABASE, TASK_SOURCE
 from tests.backends.sqlite.test_reader_failures import READS
-from tests.postgres_server import PostgresServer
+from tests.integration.crawl_process import wait_until
+from tests.postgres_server import PostgresServer, running_postgres
 
 ADDRESS = Address("postgresql://me:secret@db.test/crawl")
 
@@ -123,10 +126,59 @@ def test_a_server_that_cannot_be_used_is_named_with_the_remedy(
         assert not tables.exist()
 
 
-def test_a_wrong_password_is_told(tmp_path_factory: pytest.TempPathFactory) -> None:
-    error = psycopg.OperationalError('connection failed: FATAL:  password authentication failed for user "me"')
+def test_the_password_comes_from_the_url_the_environment_or_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with running_postgres() as server:
+        with psycopg.connect(server.url(), autocommit=True) as admin:
+            admin.execute("ALTER USER gossamer PASSWORD 'secret'")
+            (server.folder / "data" / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+            admin.execute("SELECT pg_reload_conf()")
+            wait_until(lambda: _is_refused(server.url()), "the server to ask for passwords")
+        url = server.url()
+        for passwords, said in (({}, "no password supplied"), ({"PGPASSWORD": "wrong1"}, "authentication failed")):
+            with monkeypatch.context() as patched:
+                patched.setenv("PGPASSFILE", str(tmp_path / "none"))
+                for name, value in passwords.items():
+                    patched.setenv(name, value)
+                with pytest.raises(ConnectionLost, match="set PGPASSWORD") as raised:
+                    PostgresTables(url).exist()
+                assert said in str(raised.value) and "wrong1" not in str(raised.value)
+        assert not PostgresTables(url.replace("gossamer@", "gossamer:secret@")).exist()
+        with monkeypatch.context() as patched:
+            patched.setenv("PGPASSWORD", "secret")
+            assert not PostgresTables(url).exist()
+        file = tmp_path / "pgpass"
+        file.touch(0o600)
+        file.write_text("*:*:*:gossamer:secret\n")
+        monkeypatch.setenv("PGPASSFILE", str(file))
+        assert not PostgresTables(url).exist()
 
-    assert "set PGPASSWORD" in ADDRESS._explained(error)
+
+def _is_refused(url: str) -> bool:
+    try:
+        psycopg.connect(url).close()
+    except psycopg.OperationalError:
+        return True
+    return False
+
+
+def test_a_failure_that_the_block_ignores_is_a_failure_of_the_transaction(
+    postgres_databases: PostgresDatabases,
+) -> None:
+    with postgres_databases.one() as url:
+        db = PostgresTables(url, unsafe=True).open_writer()
+
+        def ignore() -> None:
+            with db.transaction():
+                db.write_rows("set_fact", [("order", "bfs")])
+                with suppress(StoreFailed):
+                    db.write_rows("count", [("pages", None)])
+
+        with pytest.raises(StoreFailed, match="not committed"):
+            ignore()
+        assert db.fetch_value("fact", "order") is None
+        db.close()
 
 
 def test_tables_of_another_version_or_of_something_else_are_refused(postgres_databases: PostgresDatabases) -> None:
@@ -273,7 +325,7 @@ def commit_and_lose(db: PostgresDatabase, url: str, *, landed: bool) -> None:
     """Let the next COMMIT lose its answer, after or before the server has done it."""
     run, lost = db._run, False
 
-    def lose(statement: str) -> None:
+    def lose(statement: str) -> str | None:
         nonlocal lost
         if statement != "COMMIT" or lost:
             return run(statement)

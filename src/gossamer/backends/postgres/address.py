@@ -30,8 +30,10 @@ _CLIENT: dict[str, str | int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
     "client_encoding": "utf8",
+    "target_session_attrs": "read-write",
 }
-"""What a connection is opened with, unless the URL says otherwise: a server that is gone is noticed within seconds."""
+"""What a connection is opened with, unless the URL says otherwise. A server that is gone is noticed within seconds. Of
+several servers the primary is used, also by readers: a crawl must read what it has just committed."""
 
 IDLE_SECONDS = 5.0
 """A transaction whose client does nothing for longer is ended by the server."""
@@ -113,7 +115,7 @@ class Address:
     def connect(self, application: str, *, read_only: bool) -> Connection:
         """Open a connection in autocommit mode. Raises ConnectionLost; StoreFailed for a server that is too old or has
         another encoding."""
-        given = {**_CLIENT, "application_name": application, **self._parameters}
+        given = {**_CLIENT, **self._parameters, "application_name": application}
         try:
             opened = psycopg.connect("", autocommit=True, cursor_factory=RawCursor, **given)  # type: ignore[arg-type]
         except psycopg.Error as error:

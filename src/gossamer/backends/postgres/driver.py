@@ -198,10 +198,13 @@ class PostgresDatabase:
 
     def _commit(self) -> None:
         try:
-            self._run("COMMIT")
+            done = self._run("COMMIT")
         except ConnectionLost:
             if self.mark is None or not self._has_landed(self.mark):
                 raise
+        else:
+            if done != "COMMIT":  # a statement has failed, and the block went on nevertheless
+                raise StoreFailed(f"{self.address}: the transaction was not committed ({done})")
 
     def _has_landed(self, mark: CommitMark) -> bool:
         """Whether the transaction is on record whose commit was not answered."""
@@ -226,8 +229,9 @@ class PostgresDatabase:
             self.connection.execute("ROLLBACK")
 
     @_translating
-    def _run(self, statement: str) -> None:
-        self.connection.execute(statement)
+    def _run(self, statement: str) -> str | None:
+        """Returns what the server says it has done."""
+        return self.connection.execute(statement).statusmessage
 
     # --- the connection ---------------------------------------------------------------------------
 
