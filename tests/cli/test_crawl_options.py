@@ -83,6 +83,7 @@ EXAMPLES = {
     "rehearse": ("2.5", 2.5),
     "allow_networks": ("10.1.0.0/16", ("10.1.0.0/16",)),
     "store": ("sqlite:news", "sqlite:news"),
+    "unsafe_store": (None, True),
     "blobs": ("file:/captures", "file:/captures"),
     "hooks": ("watcher", ("watcher",)),
     "json": (None, True),
