@@ -15,7 +15,7 @@ from gossamer.model.settlement import PageLinks
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
 from gossamer.store.row_formats import unpack_numbers
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, domain_of, settlement
+from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, domain_of, settlement, tables_and_seeds
 from tests.contracts.slow_table import SlowTable
 from tests.examples import random_seeds
 
@@ -103,7 +103,7 @@ def check_tables(store: Store, table: SlowTable) -> None:
 
 
 @pytest.mark.parametrize("ordering", ORDERINGS, ids=lambda kind: kind.name)
-@pytest.mark.parametrize("seed", random_seeds(2))
+@tables_and_seeds(random_seeds(2))
 def test_both_tables_are_alike_after_every_commit(tables: AnyTables, ordering: type[Ordering], seed: int) -> None:
     chance = random.Random(seed)
     store = Store(tables, ordering(), targets_at_once=ENOUGH)

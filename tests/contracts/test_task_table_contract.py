@@ -11,7 +11,7 @@ from gossamer.model.loads import FrontRequest, HostRequest, LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task
 from gossamer.model.units import HostId, Instant, Seconds
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, links_of, settlement
+from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, links_of, settlement, tables_and_seeds
 from tests.frontier.frontier_table import Changes, Outcome, TaskTable
 
 HOSTS = 5
@@ -75,7 +75,7 @@ def told(task: Task) -> tuple[int, int, float, float]:
 
 
 @pytest.mark.parametrize("by_score", [False, True])
-@pytest.mark.parametrize("seed", range(5))
+@tables_and_seeds(range(5))
 def test_both_tables_answer_alike_after_any_batches(tables: AnyTables, seed: int, by_score: bool) -> None:
     chance = random.Random(seed)
     store = Store(tables, ByScore() if by_score else ByClass(), targets_at_once=1)

@@ -37,6 +37,14 @@ not_in_memory = pytest.mark.parametrize("tables", ["sqlite", "postgres"], indire
 FILE = "one.warc.gz"
 
 
+def tables_and_seeds(seeds: Sequence[int]) -> pytest.MarkDecorator:
+    """Runs a test of a contract suite with random numbers of these seeds; on a server with half of them, because it
+    takes longer there."""
+    cases = [(kind, seed) for kind in ("sqlite", "memory") for seed in seeds]
+    cases += [("postgres", seed) for seed in seeds[: (len(seeds) + 1) // 2]]
+    return pytest.mark.parametrize(("tables", "seed"), cases, indirect=["tables"])
+
+
 class CapturesInMemory:
     """`CaptureFiles` on a list; fails at the n-th append, flush or roll-back from now when told to."""
 

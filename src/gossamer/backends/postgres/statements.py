@@ -13,8 +13,6 @@ from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-
 FILES = (
     *("queries.sql", "bulk_changes.sql", "outbox.sql"),
     *("status.sql", "hosts.sql", "pages.sql", "explain.sql", "links.sql", "verify.sql"),
@@ -167,7 +165,6 @@ _SMALL = 16
 def _fixed(kind: type[Column], oid: int, code: str, size: int, dtype: str) -> Callable[[Sequence[object]], Column]:
     """Packs values of a fixed size."""
     one = struct.Struct(f">i{code}").pack
-    layout = np.dtype([("length", ">i4"), ("value", dtype)])
 
     def pack(values: Sequence[object]) -> Column:
         number = len(values)
@@ -177,10 +174,12 @@ def _fixed(kind: type[Column], oid: int, code: str, size: int, dtype: str) -> Ca
         head = _HEAD.pack(1, 0, oid, number, 1)
         if number < _SMALL:
             return kind(head + b"".join([one(size, value) for value in values]))
-        packed_array = np.empty(number, layout)
-        packed_array["length"] = size
-        packed_array["value"] = values
-        return kind(head + packed_array.tobytes())
+        import numpy as np  # only the writer needs it, and it takes long to load
+
+        whole = np.empty(number, [("length", ">i4"), ("value", dtype)])
+        whole["length"] = size
+        whole["value"] = values
+        return kind(head + whole.tobytes())
 
     return pack
 
