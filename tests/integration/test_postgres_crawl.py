@@ -68,7 +68,7 @@ def facts(page: Json) -> tuple[object, ...]:
 
 def check_reading_commands(stage: Scene, url: str, page: str) -> None:
     where = ("--store", url, "--dir", stage.dir)
-    assert "at rest, nothing left to do" in gossamer("status", *where).out
+    assert "nothing left to do" in gossamer("status", *where).out
     assert len(gossamer("hosts", *where, "--json").lines) == 12
     assert gossamer("dead", *where, "--json").status == 0
     assert page in gossamer("explain", page, *where).out

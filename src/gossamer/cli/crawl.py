@@ -106,8 +106,8 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
         seeds.setdefault(seed.url, seed)
     if not seeds and not crawl_exists(CrawlLocation.of(config)):
         raise UsageError(
-            f"nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in {config.dir!r} to "
-            "resume either)"
+            "nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in "
+            f"{shown_crawl(CrawlLocation.of(config))!r} to resume either)"
         )
     return list(seeds.values())
 
@@ -147,7 +147,7 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
         raise NotThisCrawl(
-            f"{location.directory} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
+            f"{shown_crawl(location)} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
             "--add-seeds to add its results to this crawl"
         )
     return new

@@ -8,7 +8,7 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import Overrides
-from gossamer.crawl.run.opener import open_crawl
+from gossamer.crawl.run.opener import open_crawl, shown_crawl
 from gossamer.library.crawl_status import read_status, status_object
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatter
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     by_whom = f" (process {status.holder})" if status.holder else ""
     left = ", nothing left to do" if found["finished"] else ""
     state = status.state if running else "stopped"
-    title = f"Crawl in {formatter.printable(str(location.directory))}: {state}{by_whom}{left}"
+    title = f"Crawl in {formatter.printable(shown_crawl(location))}: {state}{by_whom}{left}"
     pending = pending_title(waits, running, now)
     sections = [
         Section(title, tuple(total_rows(found, status.live))),
