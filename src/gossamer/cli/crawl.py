@@ -147,8 +147,8 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
         raise NotThisCrawl(
-            f"{shown_crawl(location)} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
-            "--add-seeds to add its results to this crawl"
+            f"{shown_crawl(location)} holds a crawl that was not started with the query {new[0]!r}; use another --dir, "
+            "or --add-seeds to add its results to this crawl"
         )
     return new
 
