@@ -6,6 +6,8 @@
 import asyncio
 import os
 import random
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -18,10 +20,12 @@ from gossamer import open as gossamer_open
 from gossamer.errors import NotThisCrawl
 from gossamer.lab.simweb.audit import audit, forbidden_requests, ground_truth
 from gossamer.model.units import Seconds
+from tests.backends.postgres.failing_proxy import FailingProxy
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_checks import archived_urls, check_archive, check_outcomes
 from tests.integration.crawl_process import (
     Command,
+    Constants,
     Json,
     Scene,
     answered,
@@ -129,6 +133,42 @@ def test_nothing_is_lost_or_stored_twice_when_the_server_and_the_crawler_are_kil
         tolerance=0.002,
     )
     assert [str(violation) for violation in found if not violation.earlier.retry_after] == []
+
+
+def test_a_network_that_cuts_delays_half_closes_or_swallows_costs_nothing(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    """The crawler goes on by itself after each fault."""
+    url = postgres_server.create_database()
+    web = small_web(seed=11, hosts=16, pages=240, fault_rate=0.0)
+    impatient = Constants({"gossamer.backends.postgres.address.ANSWER_SECONDS": 1.0})
+    folder = Path(tempfile.mkdtemp(prefix="gossamer-proxy-"))  # short enough for the name of a socket
+    try:
+        with (
+            FailingProxy(postgres_server, folder) as proxy,
+            scene(tmp_path / "cut", web, ["--delay", 0.1, "--store", proxy.url(url), "--unsafe-store"]) as stage,
+        ):
+            with Command(*stage.command, impatient) as crawler:
+                for fault in ("cut", "delay", "half-close", "swallow", "cut"):
+                    until_asked(stage, crawler, answered(stage.log) + 15)
+                    if fault == "cut":
+                        proxy.cut()
+                    elif fault == "half-close":
+                        proxy.half_close()
+                    else:
+                        proxy.fault = fault
+                        Event().wait(1.5)
+                        proxy.fault = None
+                    assert crawler.runs, crawler.ended()
+                ended = crawler.ended()
+            assert (ended.status, ended.report["finished"]) == (0, True), ended.err
+            pages = stage.pages()
+            truth = ground_truth(stage.web.web())
+            check_outcomes(truth, pages)
+            check_archive(stage.dir, stage.web.web(), pages)
+            assert gossamer("verify", "--store", proxy.url(url), "--dir", stage.dir).out.startswith("no problems")
+    finally:
+        shutil.rmtree(folder)
 
 
 def until_asked(stage: Scene, crawler: Command, number: int) -> None:

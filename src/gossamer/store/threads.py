@@ -264,14 +264,17 @@ class WriterThread:
 
     async def _commit(self, batch: Batch) -> Committed:
         """Commit it, if need be after some tries. Raises StoreFailed when patience is at its end."""
-        began, pause = self._clock.monotonic(), FIRST_RETRY
+        failed_at: float | None = None
+        pause = FIRST_RETRY
         while True:
             try:
                 committed = await self._try_to_commit(batch)
             except StoreFailed as error:
                 if isinstance(error, DiskFull) and not self.outlasts_full_disk:
                     raise
-                if self._closing or self._clock.monotonic() - began >= self.patience:
+                now = self._clock.monotonic()
+                failed_at = now if failed_at is None else failed_at
+                if self._closing or now - failed_at >= self.patience:
                     raise
                 if self.failing is None:
                     self._listener.store_failing(error)

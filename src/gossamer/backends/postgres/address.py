@@ -5,11 +5,12 @@ uses libpq.
 """
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import psycopg
 from psycopg import RawCursor
+from psycopg.abc import PQGen
 from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Format
@@ -19,6 +20,7 @@ from gossamer.backends.postgres.statements import COLUMNS, Column, text_bytes
 from gossamer.errors import ConfigError, ConnectionLost, StoreFailed
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+T = TypeVar("T")
 
 OLDEST_SERVER = 15
 """The oldest major version of PostgreSQL that has what the statements use."""
@@ -53,6 +55,22 @@ SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('sync
 """
 """A session does not outlive its client, and a statement follows the indexes that it was written for, whatever the
 statistics of a table say that was empty when they were collected."""
+
+
+ANSWER_SECONDS = 35.0
+"""A server that does not answer for longer is gone, though the connection looks open: it ends every statement sooner."""
+
+
+class _BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that does not wait for ever."""
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        try:
+            return super().wait(gen, interval, ANSWER_SECONDS if timeout is None else timeout)
+        except psycopg.OperationalError as error:
+            if error.sqlstate is None:  # not the server's own words: an answer may still be on its way
+                self.pgconn.finish()
+            raise
 
 
 class _Text(Dumper):
@@ -117,7 +135,7 @@ class Address:
         another encoding."""
         given = {**_CLIENT, **self._parameters, "application_name": application}
         try:
-            opened = psycopg.connect("", autocommit=True, cursor_factory=RawCursor, **given)  # type: ignore[arg-type]
+            opened: Connection = _BoundedConnection.connect("", autocommit=True, cursor_factory=RawCursor, **given)  # type: ignore[arg-type]
         except psycopg.Error as error:
             raise ConnectionLost(self._explained(error)) from None
         try:
