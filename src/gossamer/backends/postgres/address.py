@@ -58,7 +58,7 @@ statistics of a table say that was empty when they were collected."""
 
 
 ANSWER_SECONDS = 35.0
-"""A server that does not answer for longer is gone, though the connection looks open: it ends every statement sooner."""
+"""A server that does not answer for longer is gone, though the connection looks open: it ends any statement sooner."""
 
 
 class _BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
@@ -133,9 +133,9 @@ class Address:
     def connect(self, application: str, *, read_only: bool) -> Connection:
         """Open a connection in autocommit mode. Raises ConnectionLost; StoreFailed for a server that is too old or has
         another encoding."""
-        given = {**_CLIENT, **self._parameters, "application_name": application}
+        given: dict[str, Any] = {**_CLIENT, **self._parameters, "application_name": application}
         try:
-            opened: Connection = _BoundedConnection.connect("", autocommit=True, cursor_factory=RawCursor, **given)  # type: ignore[arg-type]
+            opened = _BoundedConnection.connect("", autocommit=True, cursor_factory=RawCursor, **given)
         except psycopg.Error as error:
             raise ConnectionLost(self._explained(error)) from None
         try:
