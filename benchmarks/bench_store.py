@@ -13,6 +13,9 @@ a look at the URLs that wait; "at once" that of orderings by score, where every 
 
 "Rows" compares one statement of many rows with `executemany`, alone and beside a thread that keeps the interpreter
 busy as an event loop does. There the wall time counts too: it is how long a commit takes.
+
+With `--store URL` the commits are measured on a new PostgreSQL database as well, on a server of this machine: CPU time
+of the client and of the server's process, and bytes of write-ahead log.
 """
 
 import argparse
@@ -137,7 +140,36 @@ def _domain_of(host: HostKey) -> tuple[Domain, int, str]:
 def _commits(directory: str, pages: int, per_batch: int) -> tuple[float, float]:
     """CPU microseconds a page in the first and in the last half of a crawl of so many pages."""
     clock = VirtualClock()
-    writer = _writer(directory, f"pages-{per_batch}.db", clock)
+    return _commits_by(_writer(directory, f"pages-{per_batch}.db", clock), clock, pages, per_batch)
+
+
+def _commits_on_server(url: str, pages: int, per_batch: int) -> tuple[float, float, float]:
+    """The same on a PostgreSQL database, over all pages: CPU microseconds of the client and of the server, and bytes of
+    write-ahead log."""
+    from gossamer.backends.postgres.driver import PostgresTables  # not part of every installation
+
+    clock = VirtualClock()
+    db = PostgresTables(url, unsafe=True).open_writer()
+    log = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"
+    before, written = _cpu_of(db.connection.info.backend_pid), db.connection.execute(log).fetchone()
+    early, late = _commits_by(
+        TableWriter(db, _NoFiles(), _domain_of, Mercator(), clock), clock, pages, per_batch, keep_open=True
+    )
+    after, now_written = _cpu_of(db.connection.info.backend_pid), db.connection.execute(log).fetchone()
+    db.close()
+    assert written is not None and now_written is not None
+    return (early + late) / 2, (after - before) / pages, float(now_written[0] - written[0]) / pages
+
+
+def _cpu_of(process: int) -> float:
+    """Microseconds of CPU time that another process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+
+def _commits_by(
+    writer: TableWriter, clock: VirtualClock, pages: int, per_batch: int, *, keep_open: bool = False
+) -> tuple[float, float]:
     crawl = _Crawl(1)
     halves = [0.0, 0.0]
     batches = pages // per_batch
@@ -145,7 +177,8 @@ def _commits(directory: str, pages: int, per_batch: int) -> tuple[float, float]:
         batch = crawl.batch(per_batch, clock.now())
         halves[2 * number // batches] += _microseconds(partial(writer.commit, batch, clock.now()), per_batch)
         clock.advance(Seconds(0.2))
-    writer.close()
+    if not keep_open:
+        writer.close()
     return halves[0] / (batches // 2), halves[1] / (batches - batches // 2)
 
 
@@ -270,6 +303,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--pages", type=int, default=20_000)
     arguments.add_argument("--batch", type=int, default=200)
+    arguments.add_argument("--store", metavar="URL", help="a new PostgreSQL database, to be measured as well")
     asked = arguments.parse_args()
 
     sql = named_queries("queries.sql")["own_content"]
@@ -279,6 +313,11 @@ def main() -> None:
         early, late = _commits(directory, asked.pages, asked.batch)
         links = asked.pages * _NEW
         print(f"commit        {early:.0f} us a page, {late:.0f} near {links} URLs (ratio {late / early:.2f})")
+        if asked.store is not None:
+            client, server, log = _commits_on_server(asked.store, asked.pages, asked.batch)
+            print(
+                f"on a server   {client:.0f} us a page, {server:.0f} us in the server, {log / 1000:.1f} kB of its log"
+            )
         single, _ = _commits(directory, min(asked.pages, 2000), 1)
         fresh, _ = _commits(directory, min(asked.pages, 2000), asked.batch // 2)
         print(f"one by one    {single:.0f} us a page; in batches of {asked.batch // 2} at that size {fresh:.0f} "
