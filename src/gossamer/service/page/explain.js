@@ -3,7 +3,7 @@ import { read } from "./api.js";
 import { $, address, button, closeDetails, hostName, element, onSubmit, notify, showBelow } from "./dom.js";
 import { dateTime, reasons } from "./text.js";
 
-const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
+const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "", v: "" };
 const LABELS = { way: "path from the seed" };
 const OPEN = ["attempts", "finding"];
 
