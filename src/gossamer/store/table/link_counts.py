@@ -10,7 +10,6 @@ Hot: benchmarks/bench_store.py.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -213,7 +212,7 @@ class LinkCounts:
             stored = pack_numbers(prints)
             rows.append((url_id, stored))
             domains = self._hosts.find_domains(hosts)
-            own = [*compress(prints, map(domain_id.__eq__, domains))]
+            own = [p for p, d in zip(prints, domains, strict=True) if d == domain_id]
             others = [(p, d) for p, d in zip(prints, domains, strict=True) if d != domain_id and d]
             fresh_own, fresh_others = len(own), len(others)
             if url_id in earlier:
