@@ -51,7 +51,6 @@ UNKNOWN_LEVEL = 3
 """The level of a page whose URL is not known, in a link graph: an ordinary one."""
 
 _TABLED = 4096  # counts below this are looked up, not computed
-_FOLDERS_KEPT = 16_384
 _PER_UNIT = (1.0 - INITIAL) / LINK_UNIT
 
 
@@ -83,7 +82,6 @@ class ScoredByLinks(Ordering):
         types = (HOME, INDEX, ARTICLE, ASSET)
         self._home, self._index, self._article, self._asset = (round(weight["page_type"] * worth) for worth in types)
         self._trust = round(weight["trusted"]) if self.trusted else 0
-        self._folders: dict[str, tuple[int, int]] = {}
         self._freshness, self._change = weight["freshness"], weight["change"]
         self._sitemap, self._unseen = weight["sitemap"], weight["unseen"]
 
@@ -133,8 +131,9 @@ class ScoredByLinks(Ordering):
         if not text:
             return 0, self._of_level[UNKNOWN_LEVEL], 0
         marked = "?" in text
-        folder, _, name = (text.partition("?")[0] if marked else text).rpartition("/")
-        level, trusted = self._folders.get(folder) or self._examine(folder)
+        names = (text.partition("?")[0] if marked else text).split("/")
+        name = names[-1]
+        level = len(names) - 4  # "http:", "", the host, and the last name, which is empty for a directory
         if not name:
             kind = self._index if level or marked else self._home
         else:
@@ -148,16 +147,8 @@ class ScoredByLinks(Ordering):
             level += 1
         if marked:
             level += 1
+        trusted = self._trust if self._trust and self.trusted.of_host(names[2]) else 0
         return kind, self._of_level[level if level < _TABLED else -1], trusted
-
-    def _examine(self, folder: str) -> tuple[int, int]:
-        """The level of a directory, given as a URL without its final slash, and the term for trust of its host. Recent
-        ones are cached: most URLs are in a directory with others."""
-        _, _, host, *names = folder.split("/")
-        if len(self._folders) >= _FOLDERS_KEPT:
-            self._folders.clear()
-        found = self._folders[folder] = len(names), self._trust if self.trusted.of_host(host) else 0
-        return found
 
     def page_terms(self, url: UrlFacts) -> dict[str, int]:
         """The terms of `page_score` by name; terms that are not known or have no weight are left out."""
