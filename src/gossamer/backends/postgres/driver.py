@@ -337,25 +337,30 @@ class PostgresTables:
     def open_writer(self) -> PostgresDatabase:
         """Raises DirectoryInUse while another process writes, NotThisCrawl, StoreFailed."""
 
-        def set_up(connection: Connection) -> SessionMark:
+        def set_up(connection: Connection) -> tuple[SessionMark, int]:
             self._check_durable(connection)
             self._wait_for_others(connection)
-            schema.bring_up(connection, self.address)
-            return SessionMark(connection)
+            partitions = schema.bring_up(connection, self.address)
+            return SessionMark(connection), partitions
 
-        connection, mark = self._open(self._name, set_up, read_only=False)
+        connection, (mark, partitions) = self._open(self._name, set_up, read_only=False)
         return PostgresDatabase(
-            connection, lambda: self.address.connect(self._name, read_only=False), self.address, mark=mark
+            connection,
+            lambda: self.address.connect(self._name, read_only=False),
+            self.address,
+            mark=mark,
+            partitions=range(partitions),
         )
 
     def open_reader(self, *, small: bool = False) -> PostgresDatabase:
         """A `small` one does not wait for a server that is gone: its caller has others to answer."""
-        connection, _ = self._open(_READER, lambda opened: schema.check(opened, self.address), read_only=True)
+        connection, partitions = self._open(_READER, lambda opened: schema.check(opened, self.address), read_only=True)
         return PostgresDatabase(
             connection,
             lambda: self.address.connect(_READER, read_only=True),
             self.address,
             patience=0.0 if small else READER_PATIENCE,
+            partitions=range(partitions),
         )
 
     def close(self) -> None:

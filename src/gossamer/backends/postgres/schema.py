@@ -5,6 +5,7 @@ import psycopg
 from gossamer.backends.postgres.address import Address, Connection
 from gossamer.backends.postgres.statements import script
 from gossamer.errors import NotThisCrawl, OldSchema
+from gossamer.model.partition import PARTITIONS
 
 VERSION = 1
 """Of the schema (table `schema_version`)."""
@@ -21,8 +22,9 @@ def version_of(connection: Connection) -> int | None:
     return None if row is None else int(row[0])
 
 
-def check(connection: Connection, address: Address) -> None:
-    """For a reader. Raises NotThisCrawl, and OldSchema for tables that `bring_up` migrates."""
+def check(connection: Connection, address: Address) -> int:
+    """For a reader. Returns the number of partitions. Raises NotThisCrawl, and OldSchema for tables that `bring_up`
+    migrates."""
     version = version_of(connection)
     if version is None:
         raise NotThisCrawl(f"there is no crawl in {address}; start one with gossamer crawl URL --store {address}")
@@ -32,23 +34,25 @@ def check(connection: Connection, address: Address) -> None:
             f"{address} was written by an older Gossamer (schema {version}, now {VERSION}): resume the crawl, and it "
             "is brought up to date"
         )
+    return _partitions_of(connection)
 
 
-def bring_up(connection: Connection, address: Address) -> None:
-    """For a writer: create the tables, or migrate them. Raises NotThisCrawl."""
+def bring_up(connection: Connection, address: Address) -> int:
+    """For a writer: create the tables, or migrate them. Returns the number of partitions. Raises NotThisCrawl."""
     version = version_of(connection)
     if version is not None:
         _check_known(version, address)
     if version == VERSION:
-        return
+        return _partitions_of(connection)
     scripts = ["schema.sql"] if version is None else [f"migration_{n}.sql" for n in range(version + 1, VERSION + 1)]
     connection.execute("SET statement_timeout = 0")  # a large crawl takes long to migrate
     try:
         with connection.transaction():
             for file in scripts:
                 connection.execute(script(file))
-            connection.execute("DELETE FROM schema_version")
-            connection.execute("INSERT INTO schema_version (version) VALUES ($1)", (VERSION,))
+            if version is None:
+                connection.execute("INSERT INTO schema_version (version, partitions) VALUES (0, $1)", (PARTITIONS,))
+            connection.execute("UPDATE schema_version SET version = $1", (VERSION,))
     except psycopg.errors.DuplicateTable as error:
         raise NotThisCrawl(
             f"{address} has other tables and no crawl ({address.masked(str(error))}); use a database of its own, as by "
@@ -57,6 +61,12 @@ def bring_up(connection: Connection, address: Address) -> None:
     finally:
         if not connection.closed:
             connection.execute("SET statement_timeout = '30s'")
+    return _partitions_of(connection)
+
+
+def _partitions_of(connection: Connection) -> int:
+    row = connection.execute("SELECT partitions FROM schema_version").fetchone()
+    return PARTITIONS if row is None else int(row[0])
 
 
 def _check_known(version: int, address: Address) -> None:

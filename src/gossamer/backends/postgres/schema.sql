@@ -6,7 +6,10 @@
 -- that changes, so that its updates stay within their page (HOT); which URLs are queued, due, dead or excluded is in narrow
 -- tables, which every statement that moves a URL keeps. Names and URLs are compared byte by byte.
 
-CREATE TABLE schema_version (version integer NOT NULL);
+CREATE TABLE schema_version (
+    version       integer NOT NULL,
+    partitions    smallint NOT NULL        -- of the domains; fixed when the crawl is created
+);
 
 -- A row for each session that writes, counting its transactions: tells whether a transaction is on record of which the answer
 -- was lost.
