@@ -19,7 +19,7 @@ from gossamer.reports.ports import Archive
 from gossamer.store.ports import CaptureFiles, ContactJournal
 from gossamer.workers.shared_gates import SharedGates, make_table
 from tests.backends.postgres.postgres_databases import PostgresDatabases
-from tests.backends.sqlite.sqlite_store import AnyTables
+from tests.backends.table_store import AnyTables
 from tests.backends.warc.warc_samples import new_ids, writer_in
 
 TABLES = ("sqlite", "memory", "postgres")

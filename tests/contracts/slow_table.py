@@ -10,7 +10,7 @@ from gossamer.model.batch import Batch, Linked, Moved
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts, credit_per_link
 from gossamer.model.settlement import PageLinks
 from gossamer.model.states import UrlState
-from tests.backends.sqlite.sqlite_store import domain_of
+from tests.backends.table_store import domain_of
 
 Key = tuple[str, int]  # domain and fingerprint
 

@@ -14,7 +14,7 @@ from gossamer.model.units import HostId, Instant
 from gossamer.reports.records import Json
 from gossamer.reports.table.status import StatusQueries
 from gossamer.store.table.bulk_changes import apply_changes
-from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement, sqlite_only
+from tests.backends.table_store import START, AnyTables, Store, candidate, settlement, sqlite_only
 
 REASONS = ("depth_limit", "depth_limit", "host_dropped")
 

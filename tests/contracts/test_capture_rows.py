@@ -9,7 +9,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 from gossamer.store.ports import Location
 from gossamer.store.table.writer import original_of
-from tests.backends.sqlite.sqlite_store import START, AnyTables, CapturesInMemory, Store, candidate, settlement
+from tests.backends.table_store import START, AnyTables, CapturesInMemory, Store, candidate, settlement
 
 SQL = named_queries("queries.sql")
 ROWS = "SELECT url_id, revisit, captured_at, payload_digest, warc_offset FROM captures ORDER BY warc_offset"

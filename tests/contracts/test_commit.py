@@ -17,7 +17,7 @@ from gossamer.model.loads import LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.table.writer import TableWriter
-from tests.backends.sqlite.sqlite_store import (
+from tests.backends.table_store import (
     FILE,
     START,
     AnyTables,

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.errors import StoreFailed
 from gossamer.store.ports import Database
-from tests.backends.sqlite.sqlite_store import AnyTables
+from tests.backends.table_store import AnyTables
 
 
 @pytest.fixture

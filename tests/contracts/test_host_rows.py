@@ -7,7 +7,7 @@ import pytest
 from gossamer.model.batch import Batch, HostClock, RobotsRecord
 from gossamer.model.task import HostRecord, Via
 from gossamer.model.units import HostId, HostKey, Instant, Origin
-from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate
+from tests.backends.table_store import START, AnyTables, Store, candidate
 
 A = HostId(1)
 ORIGIN = Origin("http://a.test")

@@ -18,7 +18,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
 from gossamer.store.row_formats import unpack_numbers
 from gossamer.store.table.link_counts import LinkedPage, pages_bytes, pages_from
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, links_of, settlement, sqlite_only
+from tests.backends.table_store import AnyTables, Store, candidate, links_of, settlement, sqlite_only
 
 ENOUGH = 10
 

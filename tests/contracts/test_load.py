@@ -14,7 +14,7 @@ from gossamer.model.loads import FrontLoaded, FrontRequest, HostLoaded, HostRequ
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.store.table.loader import TableLoader
-from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement, sqlite_only
+from tests.backends.table_store import START, AnyTables, Store, candidate, settlement, sqlite_only
 
 READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),

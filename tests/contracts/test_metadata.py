@@ -7,7 +7,7 @@ import pytest
 from gossamer.model.batch import Batch, LearntParameter
 from gossamer.model.units import HostId, HostKey
 from gossamer.store.table.metadata import learned_parameters
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, settlement
+from tests.backends.table_store import AnyTables, Store, candidate, settlement
 
 A = HostKey("a.test")
 LEARNT = LearntParameter(A, "/view?*", "ref", 20, 5, False)

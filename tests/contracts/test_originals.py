@@ -10,7 +10,7 @@ from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch
 from gossamer.model.settlement import Settlement
 from gossamer.sketch import BINS
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, settlement
+from tests.backends.table_store import AnyTables, Store, candidate, settlement
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Fingerprint, Instant, Url
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, links_of
+from tests.backends.table_store import AnyTables, Store, candidate, links_of
 
 OURS, THEIRS = WorkerShare(1, 2), 0
 

@@ -13,7 +13,7 @@ from gossamer.model.units import Instant, Seconds
 from gossamer.store.table import priorities
 from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.writer import TableWriter
-from tests.backends.sqlite.sqlite_store import (
+from tests.backends.table_store import (
     AnyTables,
     Rows,
     Store,

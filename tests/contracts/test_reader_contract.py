@@ -15,7 +15,7 @@ from gossamer.reports.link_graph import StoredGraph
 from gossamer.reports.ports import CrawlEditor, CrawlReader
 from gossamer.reports.records import HOST_SORTS, DeadFilter, HostFilter, OrphanRecord, PageFilter
 from gossamer.reports.table.reader import TableEditor, TableReader
-from tests.backends.sqlite.sqlite_store import FILE, START, AnyTables, Store, candidate, links_of, settlement
+from tests.backends.table_store import FILE, START, AnyTables, Store, candidate, links_of, settlement
 
 NOW = Instant(START)
 A, B = HostKey("www.a.test"), HostKey("b.other")

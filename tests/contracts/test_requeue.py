@@ -17,7 +17,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
 from gossamer.store.table.metadata import Metadata
-from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement
+from tests.backends.table_store import START, AnyTables, Store, candidate, settlement
 
 
 @pytest.fixture

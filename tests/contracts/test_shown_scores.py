@@ -24,7 +24,7 @@ from gossamer.reports.export.tables import PageColumns
 from gossamer.reports.records import PageFilter
 from gossamer.reports.scores import Scores
 from gossamer.reports.table.pages import PageQueries
-from tests.backends.sqlite.sqlite_store import Store, domain_of
+from tests.backends.table_store import Store, domain_of
 
 HOSTS = ("a.one.com", "b.one.com", "two.com", "x.four.org", "five.org", "six.net")
 DAYS = 24 * 3600.0

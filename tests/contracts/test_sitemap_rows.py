@@ -11,7 +11,7 @@ from gossamer.model.facts import UrlFacts
 from gossamer.model.loads import HostRequest, LoadRequest, SitemapFacts
 from gossamer.model.requeue import ReportedChange, RequeueOrder
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
-from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, reorder_tables, settlement
+from tests.backends.table_store import START, AnyTables, Store, candidate, reorder_tables, settlement
 
 DAY = 86_400.0
 HOST = HostKey("h.test")

@@ -15,7 +15,7 @@ from gossamer.model.settlement import PageLinks
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
 from gossamer.store.row_formats import unpack_numbers
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, domain_of, settlement, tables_and_seeds
+from tests.backends.table_store import AnyTables, Store, candidate, domain_of, settlement, tables_and_seeds
 from tests.contracts.slow_table import SlowTable
 from tests.examples import random_seeds
 

@@ -11,7 +11,7 @@ from gossamer.model.loads import FrontRequest, HostRequest, LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task
 from gossamer.model.units import HostId, Instant, Seconds
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, links_of, settlement, tables_and_seeds
+from tests.backends.table_store import AnyTables, Store, candidate, links_of, settlement, tables_and_seeds
 from tests.frontier.frontier_table import Changes, Outcome, TaskTable
 
 HOSTS = 5

@@ -7,7 +7,7 @@ import pytest
 from gossamer.model.batch import Batch
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, settlement
+from tests.backends.table_store import AnyTables, Store, candidate, settlement
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via, Visit
 from gossamer.model.units import Fingerprint, HostKey, Instant, Seconds, Url
-from tests.backends.sqlite.sqlite_store import AnyTables, Store, domain_of
+from tests.backends.table_store import AnyTables, Store, domain_of
 from tests.examples import random_seeds
 
 HOSTS = (

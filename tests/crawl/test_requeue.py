@@ -22,7 +22,7 @@ from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.price import price_from
 from gossamer.store.table.requeue import LOOK_AHEAD
 from gossamer.store.threads import WriterThread
-from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
+from tests.backends.table_store import START, Store, candidate, settlement
 
 KEEP = RecrawlSection(keep_fresh=True, discovery_share=0.0)
 ONCE = RecrawlSection(discovery_share=0.0)

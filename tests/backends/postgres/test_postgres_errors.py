@@ -18,9 +18,9 @@ from gossamer.reports.table.reader import TableEditor
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.writer import TableWriter
 from tests.backends.postgres.postgres_databases import PostgresDatabases
-from tests.backends.sqlite.sqlite_store import CapturesInMemory, Rows, Store, candidate, domain_of
 from tests.backends.sqlite.test_driver_errors import DATABASE, TASK_SOURCE
 from tests.backends.sqlite.test_reader_failures import READS
+from tests.backends.table_store import CapturesInMemory, Rows, Store, candidate, domain_of
 from tests.integration.crawl_process import wait_until
 from tests.postgres_server import PostgresServer, running_postgres
 

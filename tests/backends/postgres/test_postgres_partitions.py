@@ -21,7 +21,7 @@ from gossamer.store.table.refusals import RefusalReader
 from gossamer.store.table.windows import url_windows
 from gossamer.store.table.writer import TableWriter
 from tests.backends.postgres.postgres_databases import PostgresDatabases
-from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
+from tests.backends.table_store import Store, candidate, links_of, settlement
 
 HOSTS = [f"www.site{n}.test" for n in range(40)]
 URLS = 400

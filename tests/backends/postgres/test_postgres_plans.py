@@ -15,7 +15,7 @@ from gossamer.model.batch import Batch
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from tests.backends.postgres.postgres_databases import PostgresDatabases
-from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
+from tests.backends.table_store import Store, candidate, links_of, settlement
 
 LARGE = {"urls", "queue", "retries", "due", "dead", "excluded", "visits", "failures", "contents", "captures", "links"}
 """Tables with a row for every URL of some kind. A plan for one that is empty says nothing."""

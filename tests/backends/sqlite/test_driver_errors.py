@@ -15,7 +15,7 @@ from gossamer.model.units import HostId, HostKey
 from gossamer.store.ports import BatchWriter, Database, TaskSource
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.writer import TableWriter
-from tests.backends.sqlite.sqlite_store import CapturesInMemory, Store, candidate, domain_of
+from tests.backends.table_store import CapturesInMemory, Store, candidate, domain_of
 
 
 class FailingConnection(sqlite3.Connection):

@@ -16,7 +16,7 @@ from gossamer.model.units import Instant, Seconds
 from gossamer.reports.records import HOST_SORTS, HostFilter
 from gossamer.reports.table.status import HostQueries
 from gossamer.store.table.bulk_changes import drop_dead, requeue_dead
-from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
+from tests.backends.table_store import START, Store, candidate, settlement
 
 OUTCOMES = (UrlState.STORED, UrlState.DUPLICATE, UrlState.MISSING, UrlState.EXCLUDED, UrlState.DEAD, UrlState.QUEUED)
 

@@ -7,7 +7,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.reports.link_graph import StoredGraph
 from gossamer.reports.table.links import LinkQueries
-from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
+from tests.backends.table_store import Store, candidate, links_of, settlement
 
 
 def test_what_the_writer_stores_is_read_back_as_pages_sites_suffixes_and_links(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from gossamer.model.units import Domain
 from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.writer import TableWriter
 from tests.backends.sqlite.committing_child import PAGES, links_of
-from tests.backends.sqlite.sqlite_store import CapturesInMemory
+from tests.backends.table_store import CapturesInMemory
 
 CHILD = Path(__file__).with_name("committing_child.py")
 KILLS = 5
