@@ -346,3 +346,24 @@ def test_a_session_whose_row_is_gone_may_not_write(postgres_databases: PostgresD
         with pytest.raises(StoreFailed, match="the row of this session is gone"), db.transaction():
             pass
         db.close()
+
+
+def test_of_several_servers_the_one_is_used_that_takes_writes(
+    postgres_server: PostgresServer, postgres_databases: PostgresDatabases
+) -> None:
+    with postgres_databases.one() as url:
+        several = url.replace("?host=", "?host=/nowhere,")
+        db = PostgresTables(several, unsafe=True).open_writer()
+        assert db.connection.info.host == str(postgres_server.folder)
+        db.close()
+        with psycopg.connect(url, autocommit=True) as admin:
+            name = admin.info.dbname
+            admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        try:
+            with pytest.raises(ConnectionLost, match="read-only"):
+                PostgresTables(several, unsafe=True).open_writer()
+            PostgresTables(url, unsafe=True).open_reader().close()  # named alone, a standby may be read
+        finally:
+            with psycopg.connect(url, autocommit=True) as admin:
+                admin.execute("SET default_transaction_read_only = off")
+                admin.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")

@@ -19,7 +19,6 @@ from psycopg.types.numeric import Int8BinaryDumper
 from gossamer.backends.postgres.statements import COLUMNS, Column, text_bytes
 from gossamer.errors import ConfigError, ConnectionLost, StoreFailed
 
-Connection = psycopg.Connection[tuple[Any, ...]]
 T = TypeVar("T")
 
 OLDEST_SERVER = 15
@@ -32,10 +31,11 @@ _CLIENT: dict[str, str | int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
     "client_encoding": "utf8",
-    "target_session_attrs": "read-write",
 }
-"""What a connection is opened with, unless the URL says otherwise. A server that is gone is noticed within seconds. Of
-several servers the primary is used, also by readers: a crawl must read what it has just committed."""
+"""What a connection is opened with, unless the URL says otherwise: a server that is gone is noticed within seconds."""
+_OF_SEVERAL = {"target_session_attrs": "read-write"}
+"""The same if the URL names several servers: the primary, also for readers. A crawl must read what it has just
+committed."""
 
 IDLE_SECONDS = 5.0
 """A transaction whose client does nothing for longer is ended by the server."""
@@ -61,12 +61,16 @@ ANSWER_SECONDS = 35.0
 """A server that does not answer for longer is gone, though the connection looks open: it ends any statement sooner."""
 
 
-class _BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
+class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that does not wait for ever."""
 
+    is_patient = False  # waits for a long statement after all
+
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        if timeout is None and not self.is_patient:
+            timeout = ANSWER_SECONDS
         try:
-            return super().wait(gen, interval, ANSWER_SECONDS if timeout is None else timeout)
+            return super().wait(gen, interval, timeout)
         except psycopg.OperationalError as error:
             if error.sqlstate is None:  # not the server's own words: an answer may still be on its way
                 self.pgconn.finish()
@@ -133,9 +137,10 @@ class Address:
     def connect(self, application: str, *, read_only: bool) -> Connection:
         """Open a connection in autocommit mode. Raises ConnectionLost; StoreFailed for a server that is too old or has
         another encoding."""
-        given: dict[str, Any] = {**_CLIENT, **self._parameters, "application_name": application}
+        several = _OF_SEVERAL if "," in self.server else {}
+        given: dict[str, Any] = {**_CLIENT, **several, **self._parameters, "application_name": application}
         try:
-            opened = _BoundedConnection.connect("", autocommit=True, cursor_factory=RawCursor, **given)
+            opened = Connection.connect("", autocommit=True, cursor_factory=RawCursor, **given)
         except psycopg.Error as error:
             raise ConnectionLost(self._explained(error)) from None
         try:

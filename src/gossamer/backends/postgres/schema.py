@@ -45,7 +45,8 @@ def bring_up(connection: Connection, address: Address) -> int:
     if version == VERSION:
         return _partitions_of(connection)
     scripts = ["schema.sql"] if version is None else [f"migration_{n}.sql" for n in range(version + 1, VERSION + 1)]
-    connection.execute("SET statement_timeout = 0")  # a large crawl takes long to migrate
+    connection.is_patient = True  # a large crawl takes long to migrate
+    connection.execute("SET statement_timeout = 0")
     try:
         with connection.transaction():
             for file in scripts:
@@ -59,6 +60,7 @@ def bring_up(connection: Connection, address: Address) -> int:
             "`createdb crawl`"
         ) from error
     finally:
+        connection.is_patient = False
         if not connection.closed:
             connection.execute("SET statement_timeout = '30s'")
     return _partitions_of(connection)
