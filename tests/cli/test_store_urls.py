@@ -20,7 +20,7 @@ from gossamer.config.policies import canonicaliser_for
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import STORES, CrawlLocation, resolve_urls, shown_store, take_password
 from gossamer.crawl.run.session import session
-from gossamer.errors import ConfigError, MissingExtra, NotThisCrawl
+from gossamer.errors import ConfigError, NotThisCrawl
 from gossamer.model.units import Instant
 from gossamer.observe.display import NoDisplay
 from gossamer.seed.lists import read_arguments
@@ -193,13 +193,15 @@ def test_a_password_is_shown_neither_in_messages_nor_in_the_arguments_of_the_pro
     assert ended.stdout.endswith("s@cret\n") and "--store=postgresql://me@127.0.0.1:9/news" in ended.stdout
 
 
-def test_without_its_packages_a_store_on_postgresql_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("gossamer.backends.postgres")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "psycopg", None)
+def test_without_its_packages_a_store_on_postgresql_names_the_extra() -> None:
+    script = "import sys; sys.modules['psycopg'] = None\nfrom gossamer.cli.main import main; sys.exit(main())"
 
-    with pytest.raises(MissingExtra, match=r"pip install 'gossamer\[cluster\]'"):
-        STORES["postgresql"].open_tables("postgresql:///news", Path("news"), False)
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "status", "--store", "postgresql:///news"], capture_output=True, text=True
+    )
+
+    assert ended.returncode == 2
+    assert "a store on PostgreSQL needs psycopg: pip install 'gossamer[cluster]'" in ended.stderr
 
 
 def test_the_directory_of_a_crawl_is_not_used_for_another_store(tmp_path: Path, capsys: Captured) -> None:
