@@ -367,3 +367,22 @@ def test_of_several_servers_the_one_is_used_that_takes_writes(
             with psycopg.connect(url, autocommit=True) as admin:
                 admin.execute("SET default_transaction_read_only = off")
                 admin.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+
+
+def test_a_commit_whose_fate_cannot_be_known_ends_the_writer(
+    postgres_databases: PostgresDatabases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gossamer.backends.postgres.driver.COMMIT_PATIENCE", 0.1)
+    with postgres_databases.one() as url:
+        db = PostgresTables(url, unsafe=True).open_writer()
+        commit_and_lose(db, url, landed=True)
+
+        def no_server() -> Connection:
+            raise ConnectionLost("no server")
+
+        db._open_connection = no_server
+        with pytest.raises(ConnectionLost, match="no server"), db.transaction():
+            db.write_rows("set_fact", [("one", "1")])
+        with pytest.raises(StoreFailed, match="whether the last transaction is on record is unknown"), db.transaction():
+            pass
+        db.close()

@@ -79,6 +79,16 @@ class SessionMark:
         connection.execute("DELETE FROM sessions WHERE id = $1 OR opened_at < now() - interval '7 days'", (self._id,))
 
 
+def _pauses(patience: float) -> Iterator[bool]:
+    """Waits each time it is asked, longer and longer, until patience is at its end."""
+    pause, waited = _FIRST_PAUSE, 0.0
+    while waited < patience:
+        sleep(pause)
+        waited += pause
+        pause = min(2 * pause, _LONGEST_PAUSE)
+        yield True
+
+
 def _translating(
     method: Callable[Concatenate["PostgresDatabase", P], T],
 ) -> Callable[Concatenate["PostgresDatabase", P], T]:
@@ -209,20 +219,21 @@ class PostgresDatabase:
     def _has_landed(self, mark: CommitMark) -> bool:
         """Whether the transaction is on record whose commit was not answered."""
         self._undecided = True
-        pause, waited = _FIRST_PAUSE, 0.0
+        pauses = _pauses(COMMIT_PATIENCE)
         while True:
             try:
                 self._connect()
-                landed = mark.has_landed(self.connection)
-            except (StoreFailed, psycopg.Error):
-                if waited >= COMMIT_PATIENCE:
+                landed = self._ask(mark)
+            except StoreFailed:
+                if not next(pauses, False):
                     raise
-                sleep(pause)
-                waited += pause
-                pause = min(2 * pause, _LONGEST_PAUSE)
             else:
                 self._undecided = False
                 return landed
+
+    @_translating
+    def _ask(self, mark: CommitMark) -> bool:
+        return mark.has_landed(self.connection)
 
     def _roll_back(self) -> None:
         with suppress(psycopg.Error):  # a connection that is lost has rolled back
@@ -237,16 +248,13 @@ class PostgresDatabase:
 
     def reconnect(self) -> None:
         """Open the connection again. Waits for the server as long as patience lasts. Raises ConnectionLost."""
-        pause, waited = _FIRST_PAUSE, 0.0
+        pauses = _pauses(self._patience)
         while True:
             try:
                 return self._connect()
             except ConnectionLost:
-                if waited >= self._patience or self._closed:
+                if self._closed or not next(pauses, False):
                     raise
-                sleep(pause)
-                waited += pause
-                pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _connect(self) -> None:
         if self._closed:
