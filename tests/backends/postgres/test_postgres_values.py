@@ -1,0 +1,56 @@
+"""Rows of values travel as arrays that are packed by the type of their column, and come back as they were."""
+
+import math
+import random
+
+import pytest
+
+from gossamer.backends.postgres.driver import PostgresTables
+from gossamer.backends.postgres.statements import pack_rows
+from tests.backends.postgres.postgres_databases import PostgresDatabases
+
+CHANCE = random.Random(1)
+VALUES: dict[str, list[object]] = {
+    "smallint": [0, 1, -1, 2**15 - 1, -(2**15), True],
+    "integer": [0, -1, 2**31 - 1, -(2**31)],
+    "bigint": [0, -1, 2**63 - 1, -(2**63), 5 << 40 | 1],
+    "float8": [0.0, 0.1 + 0.2, -1e300, math.inf, 7],
+    "boolean": [True, False],
+    "text": ["", "a", "ä\N{SNOWMAN}'\"\\{},NULL", "x" * 5000],
+    "bytea": [b"", bytes(range(256)), b"\\x00"],
+}
+
+
+def test_every_type_of_column_comes_back_as_it_was_with_and_without_nulls(
+    postgres_databases: PostgresDatabases,
+) -> None:
+    with postgres_databases.one() as url:
+        db = PostgresTables(url, unsafe=True).open_writer()
+        for kind, values in VALUES.items():
+            for number in (1, 2, 15, 16, 17, 300):
+                for nulls in (0.0, 0.3, 1.0):
+                    sent = [None if CHANCE.random() < nulls else CHANCE.choice(values) for _ in range(number)]
+                    (packed,) = pack_rows([kind], [(value,) for value in sent])
+                    found = db.connection.execute(f"SELECT unnest($1::{kind}[])", (packed,), binary=True).fetchall()
+                    assert [value for (value,) in found] == sent, (kind, number, nulls)
+        db.close()
+
+
+def test_a_text_that_the_server_cannot_store_is_stored_without_what_it_cannot(
+    postgres_databases: PostgresDatabases,
+) -> None:
+    """A page may have any characters in its title: a batch must not fail for ever because of it."""
+    with postgres_databases.one() as url:
+        db = PostgresTables(url, unsafe=True).open_writer()
+        db.write_rows("set_fact", [("in rows", "a\0b\ud800c")])
+        db.insert("add_suffix", "d\0e")
+        assert db.fetch_value("fact", "in rows") == "a\N{REPLACEMENT CHARACTER}b?c"
+        assert db.fetch_value("suffix_by_name", "d\N{REPLACEMENT CHARACTER}e") == 1
+        db.close()
+
+
+def test_a_value_that_no_column_of_its_type_takes_is_refused_before_it_is_sent() -> None:
+    for kind, value in (("smallint", 2**15), ("integer", 2**31), ("bigint", 2**63), ("bigint", "one")):
+        for number in (1, 100):
+            with pytest.raises((OverflowError, ValueError)):
+                pack_rows([kind], [(value,)] * number)
