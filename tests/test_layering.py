@@ -32,6 +32,8 @@ OURS: dict[str, tuple[str, ...]] = {
     # A backend does the IO of a stage, so it knows the ports it implements and the values that pass through them; no
     # decision of any stage, and no other backend.
     "backends": (*FOUNDATIONS, "store.ports"),
+    # How workers share a crawl: decisions, and named statements on a connection that a backend opens.
+    "cluster": ("model", "errors"),
     "observe": ("model", "errors", "clock", "sketch"),
     "lab": (
         *("model", "errors", "clock", "filter.domains"),
@@ -86,6 +88,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
     "numpy": ("cli.simulate_recrawl", "lab.simulate"),
+    "psycopg": ("backends.postgres",),
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),
@@ -119,7 +122,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "lab.simweb",
     ),
     "concurrent": ("store.threads", "crawl", "service.queries"),
-    "threading": ("observe.log", "library"),
+    "threading": ("observe.log", "library", "cluster.heartbeat"),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers"),
     "subprocess": ("extract.pdf", "lab.simweb"),

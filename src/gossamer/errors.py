@@ -118,8 +118,8 @@ class HistoryLost(WorkerEnded):
     def __init__(self, epoch: int, commits: int, known: int | None) -> None:
         found = "no commits" if known is None else f"{known} commits"
         super().__init__(
-            f"the store knows of {found} by this worker (epoch {epoch}), which has made {commits}: it was restored from "
-            "a copy, or a standby took over that was behind; use a synchronous standby"
+            f"the store knows of {found} by this worker (epoch {epoch}), which has made {commits}: it was restored "
+            "from a copy, or a standby took over that was behind; use a synchronous standby"
         )
         self.epoch = epoch
 
@@ -128,7 +128,7 @@ class NameInUse(WorkerEnded):
     """Another living worker has this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"worker name {name!r} is in use by a living worker; choose another one or wait until it leaves")
+        super().__init__(f"worker name {name!r} is in use by a living worker; choose another one, or wait")
         self.name = name
 
 

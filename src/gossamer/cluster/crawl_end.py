@@ -4,8 +4,8 @@ from gossamer.cluster.ports import Session
 
 
 def finish(session: Session) -> bool:
-    """In a transaction behind the fence, by an idle worker: end the crawl if nothing is queued, on its way or due, or if
-    the limit of pages is reached. Returns whether it has ended.
+    """In a transaction behind the fence, by an idle worker: end the crawl if nothing is queued, on its way or due, or
+    if the limit of pages is reached. Returns whether it has ended.
 
     A visit in progress is still queued. URLs from outside are added under `hold_open`. The lock is a statement of its
     own: in one statement with the question, the answer would be from before the lock was granted.

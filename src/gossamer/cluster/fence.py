@@ -89,6 +89,10 @@ class Fence:
 
 
 def raise_generation(session: Session, generation: int) -> None:
-    """After HistoryLost: make all workers start again with empty memories, once. `generation` is the one that this
+    """After HistoryLost: end all workers, once, so that they start again with empty memories. Who owns what is no
+    longer known, so everything is free and rests until the last of them has noticed. `generation` is the one that this
     worker has joined. Raises StoreFailed."""
-    session.execute("raise_generation", generation)
+    with session.transaction():
+        if session.execute("raise_generation", generation):
+            for statement in ("end_all_fences", "end_all_workers", "free_all_partitions", "free_all_gates"):
+                session.execute(statement)

@@ -35,8 +35,20 @@ class LeaseTerms:
 
     @property
     def waiting(self) -> Seconds:
-        """How long the server waits for a client in the middle of a transaction, and a statement for a lock."""
+        """How long the server waits for a client in the middle of a transaction, and a statement for a lock. Shorter
+        than the time until a worker is declared dead, which would have to wait for a session that it left open."""
         return Seconds(self.ttl / 2)
+
+    @property
+    def long_life(self) -> Seconds:
+        """An owner that has lived for this long was not killed by a page of the partition: its deaths are forgotten."""
+        return Seconds(self.ttl * 6)
+
+    def waits_after_deaths(self) -> list[Seconds]:
+        """How long a partition stays without an owner after the first, second, ... death in a row, and as after the
+        last one from then on. Not at all three times. Then one of its pages may be what kills its owners, and would
+        kill all workers in turn."""
+        return [Seconds(self.ttl * fifths / 5) for fifths in (0, 0, 0, 1, 2, 4, 5)]
 
 
 class Lease:

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from gossamer.cluster.handover import Released, waits_after_deaths
+from gossamer.cluster.handover import Released
+from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.ports import Session
 from gossamer.cluster.watch import Silent
 from gossamer.errors import NameInUse
@@ -37,8 +38,10 @@ class Joined(NamedTuple):
 class Membership:
     """One worker as a member: a name, a weight, and an epoch that it has drawn at random."""
 
-    def __init__(self, session: Session, epoch: Epoch, name: str, *, weight: float, version: str) -> None:
-        self._session = session
+    def __init__(
+        self, session: Session, epoch: Epoch, name: str, terms: LeaseTerms, *, weight: float, version: str
+    ) -> None:
+        self._session, self._terms = session, terms
         self.epoch, self.name, self.weight, self.version = epoch, name, weight, version
 
     def join(self, previous: Epoch | None = None) -> Joined:
@@ -71,7 +74,7 @@ class Membership:
             return False
         if session.fetch_value("beat_of", silent.epoch) != silent.beat:
             return False
-        session.execute("free_partitions_of_dead", silent.epoch, list(waits_after_deaths()))
+        session.execute("free_partitions_of_dead", silent.epoch, self._terms.waits_after_deaths())
         _bury(session, silent.epoch, "dead")
         return True
 

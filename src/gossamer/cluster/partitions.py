@@ -3,20 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gossamer.cluster.handover import Released
+from gossamer.cluster.handover import Released, RestPolicy
 from gossamer.cluster.membership import Taken
 from gossamer.cluster.ports import Session
 from gossamer.model.units import Epoch, Instant, Seconds
-
-LONG_LIFE = Seconds(60.0)
-"""An owner that has lived for this long was not killed by a page of the partition: its deaths are forgotten."""
 
 
 @dataclass(slots=True)
 class _Owned:
     released: Released
     taken: Instant
-    rested: bool
+    rested: bool  # as long as the death of its last owner requires
     outlived: bool = False
 
 
@@ -24,9 +21,9 @@ class Partitions:
     """What this worker owns. Methods that take a session only run statements, in a transaction behind the fence; the
     `on_` methods are called once that is committed."""
 
-    def __init__(self, epoch: Epoch, longest_gap: Seconds) -> None:
+    def __init__(self, epoch: Epoch, policy: RestPolicy, long_life: Seconds) -> None:
         self._epoch = epoch
-        self._longest_gap = longest_gap
+        self._policy, self._long_life = policy, long_life
         self._owned: dict[int, _Owned] = {}
 
     def __contains__(self, part: int) -> bool:
@@ -51,28 +48,33 @@ class Partitions:
     def on_taken(self, taken: Iterable[Taken], now: Instant) -> None:
         """`now` is later than the commit."""
         for part, released in taken:
-            self._owned[part] = _Owned(released, now, rested=released is not Released.DEAD)
+            self._owned[part] = _Owned(released, now, rested=released in (Released.NEW, Released.GIVEN))
 
     def give(self, session: Session, parts: Iterable[int]) -> None:
         """Give partitions up, about which everything is committed with this transaction at the latest."""
-        resting = [part for part in parts if not self._owned[part].rested]
-        rested = [part for part in parts if self._owned[part].rested]
-        for given, how in ((rested, Released.GIVEN), (resting, Released.DEAD)):
-            if given:
-                changed = session.execute("give_partitions", self._epoch, given, how.value)
-                assert changed == len(given), f"gave up {given}, of which this worker owns {changed}"
+        given = list(parts)
+        states = [Released.GIVEN if self._owned[part].rested else self._owned[part].released for part in given]
+        changed = session.execute("give_partitions", self._epoch, given, [how.value for how in states])
+        assert changed == len(given), f"gave up {given}, of which this worker owns {changed}"
 
     def on_given(self, parts: Iterable[int]) -> None:
         for part in parts:
             del self._owned[part]
 
-    def rests(self, now: Instant) -> list[int]:
+    def rested(self, now: Instant) -> list[int]:
         """Partitions of dead workers whose rest is over: the next process in this directory need not rest again."""
-        return [p for p, o in self._owned.items() if not o.rested and now >= o.taken + self._longest_gap]
+        none = Seconds(0.0)
+        return [
+            part
+            for part, owned in self._owned.items()
+            if not owned.rested and now >= owned.taken + self._policy.rest(owned.released, none)
+        ]
 
     def long_lived(self, now: Instant) -> list[int]:
         """Partitions whose deaths can be forgotten."""
-        return [p for p, o in self._owned.items() if not o.outlived and now >= o.taken + LONG_LIFE]
+        return [
+            part for part, owned in self._owned.items() if not owned.outlived and now >= owned.taken + self._long_life
+        ]
 
     def mark(self, session: Session, *, rested: list[int], outlived: list[int]) -> None:
         if rested:

@@ -65,14 +65,15 @@ WHERE part IN (SELECT part FROM partitions WHERE epoch IS NULL AND free_from <= 
 RETURNING part, released
 
 -- name: take_partitions_back
-UPDATE partitions SET epoch = $1 WHERE epoch = $2
+UPDATE partitions SET epoch = $1, released = CASE released WHEN 'new' THEN 'given' ELSE released END WHERE epoch = $2
 
 -- name: owned_partitions
 SELECT part, released FROM partitions WHERE epoch = $1
 
 -- name: give_partitions
-UPDATE partitions SET epoch = NULL, released = $3, deaths = 0, free_from = '-infinity'
-WHERE epoch = $1 AND part = ANY($2::smallint[])
+UPDATE partitions p SET epoch = NULL, released = t.released, deaths = 0, free_from = '-infinity'
+FROM unnest($2::smallint[], $3::text[]) t (part, released)
+WHERE p.part = t.part AND p.epoch = $1
 
 -- name: partitions_have_rested
 UPDATE partitions SET released = 'given' WHERE epoch = $1 AND part = ANY($2::smallint[])
@@ -116,7 +117,8 @@ FROM unnest($2::text[], $3::float8[]) t (address, rest)
 WHERE g.address = t.address AND g.epoch = $1
 
 -- name: take_gates_back
-UPDATE gates SET epoch = $1, wanted = false WHERE epoch = $2
+UPDATE gates SET epoch = $1, wanted = false, released = CASE released WHEN 'new' THEN 'given' ELSE released END
+WHERE epoch = $2
 
 -- name: held_gates
 SELECT address, released, rest FROM gates WHERE epoch = $1
@@ -146,5 +148,18 @@ WHERE state = 'running' AND (
 -- name: share_crawl
 SELECT state FROM crawl FOR SHARE
 
+-- Lost history: all workers end, and everything they had is free.
 -- name: raise_generation
 UPDATE crawl SET generation = generation + 1 WHERE generation = $1
+
+-- name: end_all_fences
+UPDATE fence SET alive = false WHERE alive
+
+-- name: end_all_workers
+UPDATE workers SET state = 'dead' WHERE state IN ('active', 'draining')
+
+-- name: free_all_partitions
+UPDATE partitions SET epoch = NULL, released = 'lost', free_from = '-infinity'
+
+-- name: free_all_gates
+UPDATE gates SET epoch = NULL, released = 'lost', wanted = false

@@ -38,7 +38,7 @@ CREATE UNIQUE INDEX workers_name ON workers (name) WHERE state IN ('active', 'dr
 CREATE TABLE partitions (
     part          smallint PRIMARY KEY,
     epoch         bigint,                           -- NULL: free
-    released      text NOT NULL DEFAULT 'new',      -- by its last owner: new, given, dead; `given` as well once it has rested
+    released      text NOT NULL DEFAULT 'new',      -- by its last owner: new, given, dead, lost; `given` as well once it has rested
     deaths        integer NOT NULL DEFAULT 0,       -- of its owners, in a row
     free_from     timestamptz NOT NULL DEFAULT '-infinity'
 );
