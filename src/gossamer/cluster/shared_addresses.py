@@ -16,8 +16,7 @@ from gossamer.model.units import Epoch, Instant, Seconds
 ASK_AGAIN = Seconds(0.05)
 """When to ask for an address again that was requested."""
 KEPT_CONTACTS = 10
-KEPT_FOR = Seconds(10.0)
-"""An address that another worker wants is given up after so many more contacts, or after this time."""
+"""An address that another worker wants is given up after so many more contacts at the latest."""
 IDLE = Seconds(30.0)
 """An address is given up when it was not contacted for this long."""
 
@@ -52,6 +51,9 @@ class SharedAddresses:
 
     policy: RestPolicy
     min_gap: Seconds
+    """The shortest rest after a contact."""
+    kept_for: Seconds = Seconds(10.0)
+    """An address that another worker wants is given up after this time at the latest."""
     held: dict[str, _Held] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
     _leaving: set[str] = field(default_factory=set)
@@ -117,9 +119,8 @@ class SharedAddresses:
             not_before = Instant(max(closed, now + self.policy.rest(released, gap)))
             self.held[address] = _Held(not_before, used=not_before)
 
-    @staticmethod
-    def _has_had_its_turn(held: _Held, now: Instant) -> bool:
-        return held.wanted is not None and (held.contacts >= KEPT_CONTACTS or now >= held.wanted + KEPT_FOR)
+    def _has_had_its_turn(self, held: _Held, now: Instant) -> bool:
+        return held.wanted is not None and (held.contacts >= KEPT_CONTACTS or now >= held.wanted + self.kept_for)
 
 
 def exchange(session: Session, epoch: Epoch, plan: GatePlan) -> GateAnswer:
