@@ -123,7 +123,7 @@ class PostgresServer:
         """As `pg_ctl` does: the eighth line of its lock file says so, and the first whose it is."""
         assert self._process is not None
         if (ended := self._process.poll()) is not None:
-            raise RuntimeError(f"postgres has ended with {ended}:\n{self.log()}")
+            raise RuntimeError(f"postgres has ended with {ended}:\n{self.log()[-2000:]}")
         with suppress(FileNotFoundError):
             lines = (self.folder / "data" / "postmaster.pid").read_text().splitlines()
             return lines[:1] == [str(self._process.pid)] and [line.strip() for line in lines[7:8]] == ["ready"]
@@ -134,12 +134,15 @@ class PostgresServer:
         assert self._process is not None
         main = self._process.pid
         os.kill(main, signal.SIGSTOP)  # so that it starts no further processes meanwhile
-        for child in Path(f"/proc/{main}/task/{main}/children").read_text().split():
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        for child in children:
             with suppress(ProcessLookupError):
                 os.kill(int(child), signal.SIGKILL)
         os.kill(main, signal.SIGKILL)
         self._process.wait(PATIENCE)
         self._process = None
+        # Until the last of them is gone, the memory that they share is in use, and no server starts.
+        wait_until(lambda: not any(_is_running(child) for child in children), "the killed server to end", PATIENCE)
 
     def stop(self) -> None:
         """End the server at once: sessions are cut off, transactions in progress are lost."""
@@ -171,6 +174,12 @@ class PostgresServer:
             group=None if user is None else user.pw_gid,
             extra_groups=None if user is None else [],
         )
+
+
+def _is_running(pid: str) -> bool:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    return False
 
 
 def _end_with_parent() -> None:
