@@ -66,6 +66,8 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/frontier
 	GOSSAMER_EXAMPLES=50 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/filter tests/native tests/fetch/robots \
 	  tests/seen
+	GOSSAMER_EXAMPLES=10 $(BIN)/python -m pytest -q tests/contracts tests/lab/simulate/test_policy_orders.py \
+	  tests/lab/simweb/test_simweb_truth.py
 	$(BIN)/python -m pytest -q -m timed
 	GOSSAMER_HOLDS=1 $(BIN)/python -m pytest -q -m "not service and not timed" tests/hostile
 	GOSSAMER_CALLS=100000 $(BIN)/python -m pytest -q tests/service/test_generated_calls.py

@@ -38,7 +38,7 @@ from gossamer.lab.simweb.config import SimWebConfig, preset
 from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.observe.display import NoDisplay
 from gossamer.seed.lists import read_arguments
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.writer import TableWriter
 

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import named_queries, open_for_writing
-from gossamer.backends.sqlite.driver import open_writer
+from gossamer.backends.sqlite.driver import named_queries, open_for_writing, open_writer
 from gossamer.clock import VirtualClock
 from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlSection

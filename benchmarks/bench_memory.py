@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.crawling import scratch
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.driver import SqliteDatabase
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_for_writing
 from gossamer.lab.simweb.config import preset
 from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.lab.simweb.server import read_log

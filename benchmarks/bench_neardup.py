@@ -12,10 +12,10 @@ import time
 import tracemalloc
 
 from benchmarks.bench_extract import make_page
-from gossamer.dedup.near import WINDOW, NearDuplicates, NearMode
+from gossamer.dedup import WINDOW, NearDuplicates, NearMode
 from gossamer.extract.crawl_page import page_signature
 from gossamer.extract.tree import page_tree
-from gossamer.sketch.minhash import BINS, signature
+from gossamer.sketch import BINS, signature
 
 _HTML = "text/html; charset=utf-8"
 _COMMIT = 300  # pages

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, read_graph, with_domains, without_urls
+from gossamer.lab.simulate.knowledge import CrawlFacts
 from gossamer.lab.simulate.plot import plot, svg
-from gossamer.lab.simulate.policies import POLICIES, CrawlFacts
+from gossamer.lab.simulate.policies import POLICIES
 from gossamer.lab.simulate.replay import Curve, Plan, compare, crawl_order, heading, seed_pages
 from gossamer.lab.simweb.config import preset
 

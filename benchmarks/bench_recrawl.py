@@ -14,8 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gossamer.lab.simulate.plot import svg
-from gossamer.lab.simulate.recrawl_compare import Comparison, compare
-from gossamer.lab.simulate.recrawl_report import plot
+from gossamer.lab.simulate.recrawl_compare import Comparison, compare, plot
 from gossamer.lab.simulate.recrawl_world import Drawn, World, drawn_world, recorded_world
 from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.recrawl.estimate import Estimate, HostRates, changed

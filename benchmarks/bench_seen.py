@@ -12,7 +12,7 @@ import time
 import tracemalloc
 from collections.abc import Callable
 
-from gossamer.seen.url_seen import SeenTest, fingerprints
+from gossamer.seen import SeenTest, fingerprints
 
 _BATCH = 500
 _NEW_PER_BATCH = 100

@@ -29,8 +29,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import named_queries, open_for_writing, write_rows
-from gossamer.backends.sqlite.driver import open_reader, open_writer
+from gossamer.backends.sqlite.driver import named_queries, open_for_writing, open_reader, open_writer, write_rows
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.ordering import Novelty, Ordering

@@ -131,12 +131,14 @@ def whole_path(arguments: list[str]) -> None:
     import uvloop
 
     from gossamer.cli.main import main as gossamer
+    from gossamer.store.table import link_counts
 
     class SlowedLoop(uvloop.Loop):
         def call_later(self, delay, callback, *args, context=None):  # type: ignore[no-untyped-def, override]
             return super().call_later(delay * SLOWER, callback, *args, context=context)
 
     uvloop.Loop = SlowedLoop  # type: ignore[misc]
+    link_counts.SECONDS_AT_MOST *= SLOWER
     sys.setswitchinterval(sys.getswitchinterval() * SLOWER)
     status = gossamer(["crawl", *arguments])
     if status:

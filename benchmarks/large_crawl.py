@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import named_queries, open_for_writing
+from gossamer.backends.sqlite.driver import named_queries, open_for_writing
 from gossamer.backends.warc import RecordIds, Warcinfo, WarcWriter
 from gossamer.backends.warc.captures import WarcCaptures
 from gossamer.clock import VirtualClock
@@ -15,7 +15,7 @@ from gossamer.model.settlement import Capture
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Seconds, Url
-from gossamer.seen.url_seen import fingerprints
+from gossamer.seen import fingerprints
 
 KEY = 0x5EED
 BIG, STORY = 1, 2  # hosts: one with a tenth of all URLs, and the one of the prepared situations

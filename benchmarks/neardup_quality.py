@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from gossamer.dedup.near import MAX_DISTANCE, NearDuplicates, NearMode
+from gossamer.dedup import MAX_DISTANCE, NearDuplicates, NearMode
 from gossamer.extract.crawl_page import extract_page
+from gossamer.lab.simweb.chance import SLUGS, paragraphs
 from gossamer.lab.simweb.config import SimWebConfig, preset
 from gossamer.lab.simweb.hosts import Kind, path_of
 from gossamer.lab.simweb.page import VARIATIONS, Variation, near_copy
 from gossamer.lab.simweb.web import SimWeb
-from gossamer.lab.simweb.words import SLUGS, paragraphs
 from gossamer.model.units import Instant
-from gossamer.sketch.minhash import distance
+from gossamer.sketch import distance
 
 DOCUMENT = Path(__file__).parent / "results" / "neardup.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from gossamer.dedup.near import WINDOW, NearDuplicates, NearMode
+from gossamer.dedup import WINDOW, NearDuplicates, NearMode
 from gossamer.extract.crawl_page import page_signature
 from gossamer.extract.tree import page_tree
 from gossamer.lab.simweb.config import preset
@@ -20,7 +20,7 @@ from gossamer.lab.simweb.graph import Place
 from gossamer.lab.simweb.hosts import HostPlan, Kind, path_of
 from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Instant
-from gossamer.sketch.minhash import BINS
+from gossamer.sketch import BINS
 
 _HTML = "text/html; charset=utf-8"
 _UNSIGNED = bytes(BINS)

@@ -1,4 +1,4 @@
-"""How many examples Hypothesis tries: a few, always the same, in `make test`; many, and others, in `make soak`."""
+"""How many examples Hypothesis and random tests try: few, always the same, in `make test`; many in `make soak`."""
 
 import os
 
@@ -9,3 +9,8 @@ _TIMES = int(os.environ.get("GOSSAMER_EXAMPLES") or 1)
 
 def examples(number: int) -> settings:
     return settings(max_examples=number * _TIMES)
+
+
+def random_seeds(number: int) -> range:
+    """Of random tests."""
+    return range(number * _TIMES)

@@ -17,7 +17,7 @@ import yaml  # type: ignore[import-untyped]
 from packaging.utils import canonicalize_name
 
 from gossamer.config.load import make_config, with_underscores
-from gossamer.service.metric_table import METRICS
+from gossamer.service.metrics import METRICS
 from tests.debian import unpacked
 from tests.dependencies import needed_by
 from tests.integration.crawl_process import wait_until

@@ -9,7 +9,6 @@ import tomllib
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from gossamer.cli import COMMANDS
 from gossamer.cli.dead import DEAD_COLUMNS
@@ -21,6 +20,7 @@ from gossamer.model.states import TRANSITIONS, UrlState
 from gossamer.observe.formatter import PAGE_COLUMNS
 from tests.reference import documented, keys, parser_of, reference
 from tests.reference import sections as key_sections
+from tests.table import table
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -38,17 +38,15 @@ SELF_EXPLANATORY = set(
     re.findall(
         r"\w+",
         """
-    access all_workers answer app argparse_types authority backoff best_first blocking bloom body build cache cares
-    certificates chance charset cli clock codings config config_options content_types control counters
-    curl database deadlines directory display dns documents durations endless engines entries errors event_stream
-    events exact explain export extract failures feeds fetch fetcher fetchers files
-    filter formats formatter ftp graph handle headers history host_table http http_dates http_server ipc knowledge
-    library links listing lists locations log lookup main mercator metadata metric_table metrics mime model multi
-    observe open_crawl options page page_meta pages parquet parse plot plugins policies policy problems processor
-    proxies queries query_rules queue reader record recrawl_compare recrawl_report recrawl_world render repair
-    replay report reports request resolver retries robots routes rows run schema schemas search sections server service
-    signals simulate_recrawl sitemaps sniff sqlite states status store supervisor tables terminal_view threads
-    time_travel tree types units verify version warc web words writer xml
+    access all_workers app argparse_types backoff best_first blocking body build cache cares certificates chance
+    charset cli clock codings config config_options content_types control curl deadlines directory display dns
+    documents endless entries errors event_stream events explain export extract failures feeds fetch fetchers filter
+    formats formatter ftp ftp_session graph handle headers history host_table http http_dates http_server ipc
+    knowledge library links lists locations log lookup main mercator metadata metrics mime model multi observe
+    open_crawl options page page_meta pages parquet parse plot plugins policies policy processor proxies queries
+    queue reader record recrawl_compare recrawl_world render replay report reports request resolver retries robots
+    routes rows run schema schemas search sections server service signals simulate_recrawl sitemaps sqlite states
+    status store supervisor tables terminal_view threads time_travel tree units verify version warc web writer xml
     """,
     )
 )
@@ -150,9 +148,10 @@ def test_samples_of_output_are_those_of_today() -> None:
 
 
 def strings_of(folder: str) -> set[str]:
-    """All string literals in a package."""
+    """All string literals in a package, or in a module of that name."""
     found = set()
-    for path in (ROOT / "src" / "gossamer" / folder).rglob("*.py"):
+    source = ROOT / "src" / "gossamer"
+    for path in [*source.glob(f"{folder}.py"), *(source / folder).rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(node.value)
@@ -282,7 +281,7 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@table("page", PAGES)
 def test_every_link_within_the_project_works(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if "://" in target or target.startswith("mailto:"):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.table import table
+
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "gossamer"
 MAX_MODULES = 25
 """In one folder, `__init__` included."""
@@ -46,7 +48,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # readers use the database port and what the store's own code reads.
     "reports": (
         *(*FOUNDATIONS, "config", "filter", "seen", "frontier", "fetch.robots", "fetch.http", "recrawl"),
-        *("extract", "dedup.exact", "observe", "seed.lists"),
+        *("extract", "dedup", "observe", "seed.lists"),
         *("store.ports", "store.row_formats", "store.table.bulk_changes", "store.table.hosts", "store.table.metadata"),
         "store.table.windows",
     ),
@@ -97,7 +99,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "rbloom": ("sketch",),
     "rich": ("observe",),
     "starlette": ("service",),
-    "turbohtml": ("extract", "seed.engines", "crawl.page"),
+    "turbohtml": ("extract", "seed.search", "crawl.page"),
     "uvicorn": ("service.http_server",),
     "uvloop": ("crawl.run.signals", "library", "service.front_process", "service.server", "lab.simweb", "workers"),
     "xxhash": ("filter", "seen", "lab.simweb"),
@@ -105,16 +107,16 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.credentials"),
+    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
     "importlib": (
         "cli",
         "backends",
         "native",
         "config.plugins",
-        "config.trusted_domains",
+        "config.sections",
         "extract.pdf",
         "crawl.hooks",
-        "seed.engines",
+        "seed.search",
         "",
     ),
     "asyncio": (
@@ -142,12 +144,12 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         ("backends.memory", "backends.warc"),
         ("crawl.run.assemble", "reports"),
         ("crawl.run.crawl", "reports"),
-        ("crawl.run.seed_outcomes", "reports.ports"),
+        ("crawl.status", "reports.ports"),
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),
         # Search engines are plugins that the configuration names.
-        ("seed.engines", "config"),
+        ("seed.search", "config"),
         # The estimate is shown by `status` and in snapshots.
         ("recrawl.freshness", "observe.freshness"),
     }
@@ -314,7 +316,7 @@ def test_no_module_has_a_name_that_names_nothing() -> None:
     assert [module for module in modules() if ATTIC & set(module.split("."))] == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("module", "text", "offending"),
     [
         ("frontier.frontier", "from gossamer.fetch.ports import Fetcher", "fetch.ports.Fetcher"),
@@ -359,7 +361,7 @@ def test_a_planted_import_is_found(module: str, text: str, offending: str) -> No
         ("frontier.frontier", "from gossamer.frontier.ready import ReadyHosts\nfrom gossamer.model.units import Url"),
         ("store.threads", "import asyncio\nfrom gossamer.clock import Clock"),
         ("backends.sqlite.driver", "import sqlite3\nfrom gossamer.model.loads import LoadOrder"),
-        ("seen.url_seen", "from gossamer.sketch.bloom import Bloom"),
+        ("seen", "from gossamer.sketch import Bloom"),
         ("cli.demo", "from gossamer import __version__"),
         ("reports.table.pages", "from gossamer.store.ports import Database"),
     ],

@@ -25,6 +25,7 @@ from benchmarks.walk import (
     steps_of,
     summary,
 )
+from tests.table import table
 
 TRAVELLED = """
 def read(path):
@@ -108,7 +109,7 @@ def test_the_table_lists_the_packages_that_are_entered_most_often_first() -> Non
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("code", "counts"),
     [
         ("def f(x):\n    y = x + 1\n    return y\n", True),

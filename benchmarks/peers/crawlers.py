@@ -12,7 +12,7 @@ from pathlib import Path
 
 import gossamer
 from benchmarks.peers.wishes import Wishes
-from gossamer.backends.warc.archive import WarcArchive
+from gossamer.backends.warc.reader import WarcArchive
 from gossamer.reports.readback import document_in, read_response
 from gossamer.version import __version__
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from gossamer.extract.selection import Selection
     from gossamer.extract.structured_data import Form
     from gossamer.library.blocking import crawl_pages, run
-    from gossamer.library.crawl import Crawl
+    from gossamer.library.crawl import Crawl, Summary
     from gossamer.library.stored_crawl import StoredCrawl, open
-    from gossamer.library.summary import Summary
 
 
 __all__ = [
@@ -59,7 +58,7 @@ _PLACES = {
     "Selection": "gossamer.extract.selection",
     "SelectorError": "gossamer.errors",
     "StoredCrawl": "gossamer.library.stored_crawl",
-    "Summary": "gossamer.library.summary",
+    "Summary": "gossamer.library.crawl",
     "Wanted": "gossamer.extract.full_page",
     "crawl_pages": "gossamer.library.blocking",
     "open": "gossamer.library.stored_crawl",

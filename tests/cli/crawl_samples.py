@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import named_queries, open_for_writing
-from gossamer.backends.sqlite.driver import open_writer
+from gossamer.backends.sqlite.driver import named_queries, open_for_writing, open_writer
 from gossamer.clock import VirtualClock
 from gossamer.config.overrides import OVERRIDES_KEY, HostOverrides, Overrides
 from gossamer.frontier.orderings import Ordering

@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -95,7 +96,7 @@ def test_help_lists_every_command_and_each_explains_itself_with_an_example(capsy
         assert main([name, "--help"]) == 0
         text = capsys.readouterr().out
         assert text.startswith(f"usage: gossamer {name} ")
-        assert f"example:\n  gossamer {name}" in text
+        assert re.search(rf"examples?:\n  gossamer {name}", text)
 
 
 def test_help_fits_a_terminal_of_eighty_columns(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +176,7 @@ def test_a_page_is_a_line_with_time_priority_depth_size_status_and_url(tmp_path:
 
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["FETCHED", "PRIORITY", "DEPTH", "BYTES", "STATUS", "URL"],
-        ["2023-11-14T22:13:20.000Z", "2.0000", "2", "4321", "200", "http://h.test/1"],
+        ["2023-11-14T22:13:20Z", "2.0000", "2", "4321", "200", "http://h.test/1"],
         ["-", "2.0000", "2", "-", "dead", "http://h.test/2"],
         ["-", "2.0000", "2", "-", "queued", "http://h.test/3"],
     ]
@@ -246,7 +247,7 @@ def test_dead_letters_are_listed_requeued_and_dropped(tmp_path: Path, capsys: Ca
 
     heading, letter = listed.splitlines()
     assert heading.split() == ["SINCE", "REASON", "TRIES", "URL", "DETAIL"]
-    assert letter.split() == ["2023-11-14T22:13:20.000Z", "conn_refused", "3", "http://h.test/2", "port", "80"]
+    assert letter.split() == ["2023-11-14T22:13:20Z", "conn_refused", "3", "http://h.test/2", "port", "80"]
     assert heading.index("DETAIL") == letter.index("port 80")
     assert json.loads(none) == {"requeued": 0}
     assert json.loads(dropped) == {"dropped": 1}
@@ -275,8 +276,8 @@ def test_a_list_without_lines_says_so_and_has_no_heading(tmp_path: Path, capsys:
     small_crawl(tmp_path / "crawl")
 
     for words, message in (
-        (["pages", "--state", "stored"], "no such pages\n"),
-        (["hosts", "--host", "other.test"], "no such hosts\n"),
+        (["pages", "--state", "stored"], "no matching pages\n"),
+        (["hosts", "--host", "other.test"], "no matching hosts\n"),
         (["dead", "--reason", "other"], "no dead letters\n"),
     ):
         assert main(words) == 0

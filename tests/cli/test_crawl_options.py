@@ -10,6 +10,7 @@ from gossamer.config.load import CHANGED_KEYS, Config, known_shape, make_config,
 from gossamer.config.policies import canonicaliser_for, identity_rules_for
 from gossamer.config.sections import Section
 from gossamer.errors import UsageError
+from tests.table import table
 
 CONTRACT = {
     *(
@@ -95,7 +96,7 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+@table("option", OPTIONS)
 def test_each_option_sets_its_key(option: Option) -> None:
     text, value = EXAMPLES[option.key]
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.cli.demo import MARK, demo_config, demo_web, hints, location_of_demo, prepare
+from gossamer.cli.demo import MARK, demo_config, demo_web, location_of_demo, next_steps, prepare
 from gossamer.cli.main import main
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -98,7 +98,7 @@ def test_the_demo_crawls_its_web_to_the_end_and_is_polite(
 
 
 @pytest.mark.service
-def test_a_demo_in_memory_leaves_no_store_and_gives_no_hints(
+def test_a_demo_in_memory_leaves_no_store_and_suggests_no_command_that_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -107,7 +107,7 @@ def test_a_demo_in_memory_leaves_no_store_and_gives_no_hints(
 
     out, err = capfd.readouterr()
     assert "pages" in out
-    assert "Try next" not in out + err and "warc" not in out
+    assert "gossamer status" not in out + err and "warc" not in out
     assert {path.name for path in (tmp_path / "demo-crawl").iterdir()} == {MARK, "crawl.lock", "crawl.log"}
 
 
@@ -124,5 +124,6 @@ def pages_of(directory: Path, capfd: pytest.CaptureFixture[str]) -> list[str]:
     return capfd.readouterr().out.splitlines()
 
 
-def test_the_hints_name_the_directory() -> None:
-    assert "gossamer pages --dir somewhere" in hints(Config(dir="somewhere"))
+def test_the_next_steps_name_the_directory() -> None:
+    commands = [command for _, command, _ in next_steps(Config(dir="somewhere"))]
+    assert "gossamer status --dir somewhere" in commands

@@ -62,7 +62,7 @@ def test_a_crawl_at_rest_waits_for_a_start(crawl: Path, capsys: Captured) -> Non
 
     assert (found["for"], found["in_flight"], found["due"], found["ready_hosts"]) == ("a start of the crawl", 0, 1, 1)
     assert status(capsys)["next_due"] is not None
-    assert "Waiting for a start of the crawl\n" in text(capsys)
+    assert "Not running\n" in text(capsys)
 
 
 def test_a_retry_is_told_with_its_date(crawl: Path, capsys: Captured) -> None:
@@ -84,7 +84,7 @@ def test_a_resting_host_is_told_with_the_date_it_may_be_contacted(crawl: Path, c
 
     assert (found["due"], found["ready_hosts"], found["resting_hosts"]) == (1, 0, 1)
     assert found["next_contact"] is not None
-    assert "then 1 host cooling down (ready in 0:08:" in str(found["for"])
+    assert "then the delay of 1 host (ready in 0:08:" in str(found["for"])
 
 
 def test_a_finished_crawl_waits_for_nothing_though_dates_may_lie_ahead(crawl: Path, capsys: Captured) -> None:
@@ -97,8 +97,8 @@ def test_a_finished_crawl_waits_for_nothing_though_dates_may_lie_ahead(crawl: Pa
     assert (found["finished"], found["next_due"], waited["for"]) == (True, None, "")
     assert (waited["missing"], waited["next_missing"]) == (1, "2096-10-02T07:06:40.000Z")
     shown = " ".join(text(capsys).split())
-    assert "at rest, nothing left to do pages stored 0" in shown
-    assert "Later missing 1 retried by a run after 2096-10-02" in shown
+    assert "stopped, nothing left to do pages stored 0" in shown
+    assert "Scheduled missing 1 next retry 2096-10-02" in shown
 
 
 def test_no_row_but_that_of_the_pages_has_a_zero(crawl: Path, capsys: Captured) -> None:
@@ -120,7 +120,7 @@ def test_of_a_running_crawl_it_is_known_what_is_in_flight(crawl: Path, capsys: C
     waited = found["waits"]
     assert isinstance(waited, dict)
     assert (waited["in_flight"], waited["ready_hosts"]) == (3, 0)
-    assert str(waited["for"]).startswith("3 visits in flight, 1 host cooling down")
+    assert str(waited["for"]).startswith("3 visits in flight, the delay of 1 host")
     assert found["load"] == {"mode": "high", "reason": "all fetch slots busy for 1 s", "selector_shares": []}
     assert "Waiting for 3 visits in flight" in shown
     assert "all fetch slots busy for 1 s" in shown
@@ -158,7 +158,7 @@ def test_hosts_that_are_not_crawled_as_any_other_are_named(crawl: Path, capsys: 
         "delays": {"slow.test": 7.5},
     }
     lines = [" ".join(line.split()) for line in text(capsys).splitlines()]
-    at = lines.index("Ordered through the service")
+    at = lines.index("Overrides set through the service")
     assert lines[at + 1 : at + 4] == [
         "paused hosts 6 p0.test, p1.test, p2.test, p3.test, p4.test …",
         "dropped hosts 1 gone.test",

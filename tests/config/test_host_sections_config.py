@@ -9,6 +9,7 @@ from gossamer.errors import ConfigError
 from gossamer.fetch.http.options import HostOptions
 from gossamer.filter.host_table import HostTable, host_table
 from gossamer.model.units import HostKey, Origin, Url
+from tests.table import table
 
 SECRET = "hunter2"
 ENVIRONMENT = {"LOGIN": f"joe:{SECRET}", "TOKEN": SECRET, "PROXY": f"http://joe:{SECRET}@proxy.test:8080", "EMPTY": ""}
@@ -25,7 +26,7 @@ def settings_for(host: dict[str, object], fetch: dict[str, object] | None = None
 # --- which section counts ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@table(
     ("host", "found"),
     [
         ("www.example.org", "exactly"),
@@ -185,7 +186,7 @@ def test_a_hosts_patterns_hold_beside_those_of_all() -> None:
 # --- what cannot be -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@table(
     ("host", "fetch", "message"),
     [
         *(

@@ -11,8 +11,8 @@ import pytest
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryArchive, MemoryContactJournal, MemoryTables
 from gossamer.backends.sqlite.driver import SqliteTables
-from gossamer.backends.warc.archive import WarcArchive
 from gossamer.backends.warc.captures import WarcCaptures
+from gossamer.backends.warc.reader import WarcArchive
 from gossamer.frontier.ports import OtherWorkers
 from gossamer.reports.ports import Archive
 from gossamer.store.ports import CaptureFiles, ContactJournal

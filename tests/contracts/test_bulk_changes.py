@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.driver import SqliteDatabase
-from gossamer.crawl.counters import Counters
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_for_writing
+from gossamer.crawl.visit.settle import Counters
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant

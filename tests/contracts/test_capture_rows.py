@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.backends.sqlite.database import named_queries
+from gossamer.backends.sqlite.driver import named_queries
 from gossamer.model.batch import Batch
 from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState

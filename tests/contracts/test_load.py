@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gossamer.backends.sqlite.database import named_queries
+from gossamer.backends.sqlite.driver import named_queries
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.facts import DomainFacts

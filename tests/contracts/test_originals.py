@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from gossamer.dedup.near import Near
+from gossamer.dedup import Near
 from gossamer.model.batch import Batch
 from gossamer.model.settlement import Settlement
-from gossamer.sketch.minhash import BINS
+from gossamer.sketch import BINS
 from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, settlement
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import named_queries
-from gossamer.backends.sqlite.driver import SqliteDatabase
+from gossamer.backends.sqlite.driver import SqliteDatabase, named_queries
 from gossamer.frontier.back_queue import RankedUrls
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.batch import Batch

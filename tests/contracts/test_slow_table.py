@@ -17,6 +17,7 @@ from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
 from gossamer.store.row_formats import unpack_numbers
 from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, domain_of, settlement
 from tests.contracts.slow_table import SlowTable
+from tests.examples import random_seeds
 
 HOSTS = ["a.x.test", "b.x.test", "y.test", "www.z.org", "z.org"]
 STRANGERS = ["never.known.test", "c.x.test", "later.test"]  # of which the second is of a domain that will be known
@@ -102,7 +103,7 @@ def check_tables(store: Store, table: SlowTable) -> None:
 
 
 @pytest.mark.parametrize("ordering", ORDERINGS, ids=lambda kind: kind.name)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", random_seeds(2))
 def test_both_tables_are_alike_after_every_commit(tables: AnyTables, ordering: type[Ordering], seed: int) -> None:
     chance = random.Random(seed)
     store = Store(tables, ordering(), targets_at_once=ENOUGH)

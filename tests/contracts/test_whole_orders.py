@@ -19,7 +19,8 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.lab.simulate.graph import make_graph, with_domains
-from gossamer.lab.simulate.policies import POLICIES, CrawlFacts
+from gossamer.lab.simulate.knowledge import CrawlFacts
+from gossamer.lab.simulate.policies import POLICIES
 from gossamer.lab.simulate.replay import crawl_order
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.settlement import PageLinks, Settlement
@@ -27,6 +28,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via, Visit
 from gossamer.model.units import Fingerprint, HostKey, Instant, Seconds, Url
 from tests.backends.sqlite.sqlite_store import AnyTables, Store, domain_of
+from tests.examples import random_seeds
 
 HOSTS = (
     *("a.one.com", "b.one.com", "c.one.com", "www.two.com", "three.com", "x.four.org", "y.four.org", "five.org"),
@@ -337,7 +339,7 @@ def test_every_ordering_has_a_model() -> None:
 
 
 @pytest.mark.parametrize("order", MODELS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", random_seeds(2))
 def test_the_whole_order_is_the_one_of_brute_force_and_of_the_simulator(order: str, seed: int, tmp_path: Path) -> None:
     web = random_web(seed)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.clock import VirtualClock
 from gossamer.config.hosts import HostSettings, HostSettingsTable
-from gossamer.crawl.counters import Counters, CrawlState
 from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester, Route
 from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
+from gossamer.crawl.visit.settle import Counters, CrawlState
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
 from gossamer.fetch.dns.resolver import Resolver

@@ -40,7 +40,7 @@ SERVFAIL = "servfail"
 """The address of a host whose name servers fail."""
 NO_ROBOTS = response(404)
 _UNGUESSED = {"sitemaps": {"well_known": False}}
-DNS_PATIENCE = 30.0
+DNS_PATIENCE = 60.0
 """Real seconds for a packet over loopback. It arrives at once, unless the machine is very busy."""
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from gossamer.clock import VirtualClock
 from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.model.batch import Batch, Committed
-from gossamer.model.document import ProcessedDocument
-from gossamer.model.settlement import Settlement
+from gossamer.model.settlement import ProcessedDocument, Settlement
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, Instant
 from tests.crawl.scripted_crawl import HOME, ScriptedCrawl, crawled, html

@@ -1,7 +1,7 @@
 """What a crawl learns from the outcomes of its requests: trap accounts, parameters without effect, soft 404s."""
 
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
-from gossamer.dedup.soft404 import MANY_REDIRECTS, Soft404Detector
+from gossamer.dedup import MANY_REDIRECTS, Soft404Detector
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner

@@ -8,7 +8,7 @@ from gossamer.crawl.run.session import Watch
 from gossamer.crawl.status import internals_of, max_rss_bytes, own_use, rss_bytes
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import PHASES, Internals
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 from tests.crawl.scripted_crawl import HOME, ScriptedCrawl, html, opened, run_in_step
 
 MEGABYTE = 1024 * 1024

@@ -8,9 +8,9 @@ import pytest
 
 from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
-from gossamer.crawl.counters import Counters
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import LOW_MARK, MAX_REQUEUED, STALLED_AFTER, Requeue
+from gossamer.crawl.visit.settle import Counters
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit, Task, Visit

@@ -6,13 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.crawl.trap_accounts import TrapAccounts
-from gossamer.dedup.soft404 import SOFT_404
+from gossamer.dedup import SOFT_404
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.trap_budget import ENDLESS, HostBudget, TrapPolicy
 from gossamer.model.batch import Batch, RetiredHost
-from gossamer.model.document import ProcessedDocument
 from gossamer.model.facts import DomainFacts
-from gossamer.model.settlement import PageLinks, Settlement
+from gossamer.model.settlement import PageLinks, ProcessedDocument, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url

@@ -36,9 +36,9 @@ def frontier(ready: int = 0, waiting: int = 0, contact: float = math.inf, due: f
         (frontier(ready=1, waiting=4, contact=2.0), 9, 1, ""),
         (frontier(), 3, 1, "3 visits in flight"),
         (frontier(), 0, 1, "1 document to be processed"),
-        (frontier(waiting=4, contact=2.0), 0, 0, "4 hosts cooling down (first ready in 2.0 s)"),
+        (frontier(waiting=4, contact=2.0), 0, 0, "the delay of 4 hosts (first ready in 2.0 s)"),
         (frontier(due=30.0), 0, 0, "retries (next due in 30.0 s)"),
-        (frontier(waiting=1, contact=2.0), 1, 0, "1 visit in flight, 1 host cooling down (ready in 2.0 s)"),
+        (frontier(waiting=1, contact=2.0), 1, 0, "1 visit in flight, the delay of 1 host (ready in 2.0 s)"),
     ],
 )
 def test_visits_rests_and_retries_are_told_apart(

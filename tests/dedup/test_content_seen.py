@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.dedup.exact import ContentSeen, Known, Unknown, payload_digest
+from gossamer.dedup import ContentSeen, Known, Unknown, payload_digest
 
 A, B, C = (payload_digest(body) for body in (b"a", b"b", b"c"))
 

@@ -2,7 +2,7 @@
 
 from base64 import b32encode
 
-from gossamer.dedup.exact import payload_digest
+from gossamer.dedup import payload_digest
 
 
 def test_the_digest_of_nothing_is_the_one_every_archive_knows() -> None:

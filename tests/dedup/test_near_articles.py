@@ -1,7 +1,7 @@
 """The labelled set of near-identical articles: recall and precision of the whole test, signatures and index."""
 
-from gossamer.dedup.near import NearDuplicates, NearMode
-from gossamer.sketch.minhash import signature
+from gossamer.dedup import NearDuplicates, NearMode
+from gossamer.sketch import signature
 from tests.conformance import shared_data
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.dedup.near import MAX_DISTANCE, Near, NearDuplicates, NearMode
-from gossamer.sketch.minhash import BINS, distance
+from gossamer.dedup import MAX_DISTANCE, Near, NearDuplicates, NearMode
+from gossamer.sketch import BINS, distance
 
 
 def random_signature(rng: random.Random) -> bytes:

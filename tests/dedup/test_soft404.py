@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.dedup.soft404 import LONG_BYTES, MANY_PAGES, MANY_REDIRECTS, SHORT_BYTES, Soft404Detector
+from gossamer.dedup import LONG_BYTES, MANY_PAGES, MANY_REDIRECTS, SHORT_BYTES, Soft404Detector
 
 BASE = "http://x.test"
 

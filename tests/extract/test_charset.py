@@ -18,6 +18,7 @@ from gossamer.extract.charset import (
 )
 from gossamer.extract.crawl_page import extract_page
 from tests.conformance import shared_data
+from tests.table import table
 
 _PRESCAN = json.loads(shared_data("conformance/encoding/prescan.json").read_text())["cases"]
 
@@ -30,7 +31,7 @@ def test_the_labels_are_exactly_those_of_the_encoding_standard() -> None:
     assert dict(NAME_OF_LABEL) == expected
 
 
-@pytest.mark.parametrize("case", _PRESCAN, ids=range(len(_PRESCAN)))
+@table("case", _PRESCAN)
 def test_a_page_is_read_in_the_encoding_that_a_browser_settles_on(case: dict[str, str]) -> None:
     body = case["data"].encode() if "data" in case else base64.b64decode(case["data_base64"])
 
@@ -40,7 +41,7 @@ def test_a_page_is_read_in_the_encoding_that_a_browser_settles_on(case: dict[str
     assert found.lower() == case["expected"].lower()
 
 
-@pytest.mark.parametrize(
+@table(
     ("body", "header", "expected"),
     [
         (codecs.BOM_UTF8 + b"<meta charset=koi8-r>", "windows-1251", "UTF-8"),
@@ -76,7 +77,7 @@ _WRITTEN = {
 }
 
 
-@pytest.mark.parametrize(
+@table(
     ("language", "codec", "expected"),
     [
         ("ru", "cp1251", "windows-1251"),
@@ -120,7 +121,7 @@ def test_a_mark_in_the_middle_of_a_page_is_none(mark: bytes) -> None:
     assert not choose_encoding(b"<p>x " + mark + b" \xe9 ", None).startswith("UTF")
 
 
-@pytest.mark.parametrize(
+@table(
     ("head", "expected"),
     [
         (b"<!--><meta charset=koi8-r>", "KOI8-R"),
@@ -138,7 +139,7 @@ def test_the_prescan_reads_markup_as_a_browser_does(head: bytes, expected: str |
     assert declared_encoding(head, None) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     "label", ["\0utf-8", "rot13", "zlib", "idna", "undefined", "x" * 10_240, "", "\u212aoi8-r", "u\u017ff-8", "mbcs"]
 )
 def test_names_that_are_no_labels_are_never_accepted(label: str) -> None:
@@ -150,7 +151,7 @@ def test_labels_are_taken_in_any_case_and_with_space_around_them() -> None:
     assert encoding_of_label(" \tLatin1\r\n") == "windows-1252"
 
 
-@pytest.mark.parametrize(
+@table(
     ("header", "expected"),
     [
         (None, None),

@@ -4,6 +4,7 @@ import pytest
 
 from gossamer.errors import ConfigError
 from gossamer.extract.content_types import NAMED_KINDS, Kinds, is_html
+from tests.table import table
 
 PNG = b"\x89PNG\r\n\x1a\n"
 HTML = b"<!DOCTYPE html><title>x</title>"
@@ -59,7 +60,7 @@ def wanted(kinds: Kinds, declared: str | None, start: bytes = b"") -> tuple[bool
     return kinds.judge_head(200, headers), kinds.wants_document(headers, start)
 
 
-@pytest.mark.parametrize(
+@table(
     ("kinds", "declared", "start", "expected"),
     [
         (["html"], "text/html; charset=x", b"", (True, True)),

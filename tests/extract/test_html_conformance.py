@@ -9,6 +9,7 @@ import pytest
 from gossamer.extract.crawl_page import extract_page, refresh_target
 from gossamer.extract.full_page import Page, Wanted, read_page
 from tests.conformance import shared_data
+from tests.table import table
 
 _HTML = "text/html; charset=utf-8"
 _LINKS = json.loads(shared_data("conformance/html/link-extraction.json").read_text())["cases"]
@@ -53,7 +54,7 @@ def read(number: int, *, everything: bool) -> Page:
     return read_page(case["html"].encode(), _HTML, case["base"] or "http://x.test/elsewhere", want=want)
 
 
-@pytest.mark.parametrize("number", _RESOLVED)
+@table("number", _RESOLVED)
 def test_the_links_of_a_page_and_their_texts_are_those_other_crawlers_find(number: int) -> None:
     case = _LINKS[number]
     expected = {
@@ -88,7 +89,7 @@ def test_every_place_of_a_raw_link_is_ours_or_left_out_for_a_reason() -> None:
     assert places - _OUR_PLACES - _IF_ASKED_FOR - {"__base__"} == _OTHER_PLACES.keys()
 
 
-@pytest.mark.parametrize("number", range(len(_LINKS)))
+@table("number", range(len(_LINKS)))
 def test_the_crawl_finds_the_links_that_an_export_lists(number: int) -> None:
     case = _LINKS[number]
 
@@ -105,7 +106,7 @@ def test_the_base_of_a_page_is_found() -> None:
     assert bases == {15: "http://example.com", 16: "http://www.example.com/"}
 
 
-@pytest.mark.parametrize("case", _REFRESH, ids=lambda case: repr(case["input"]))
+@table("case", _REFRESH)
 def test_a_refresh_leads_where_a_browser_would_go(case: dict[str, Any]) -> None:
     base = "http://x.test/dir/"
 
@@ -115,7 +116,7 @@ def test_a_refresh_leads_where_a_browser_would_go(case: dict[str, Any]) -> None:
     assert (target and ada_url.join_url(base, target)) == (expected and ada_url.join_url(base, expected))
 
 
-@pytest.mark.parametrize("case", _ROBOTS, ids=lambda case: case["head"])
+@table("case", _ROBOTS)
 def test_meta_robots_means_what_other_crawlers_take_it_for(case: dict[str, Any]) -> None:
     page = extract_page(f"<html><head>{case['head']}</head><body></body></html>".encode(), None, "http://x.test/")
 

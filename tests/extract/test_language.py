@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.extract.page_meta import header_language, language_tag
+from tests.table import table
 
 
 @pytest.mark.parametrize(
@@ -24,9 +25,7 @@ def test_a_tag_is_written_in_the_customary_case(written: str, tag: str) -> None:
     assert language_tag(written) == tag
 
 
-@pytest.mark.parametrize(
-    "written", [None, "", " ", "e", "en-", "-en", "en us", "en;q=1", "ｅｎ", "e" * 9, "en-" + "a" * 40]
-)
+@table("written", [None, "", " ", "e", "en-", "-en", "en us", "en;q=1", "ｅｎ", "e" * 9, "en-" + "a" * 40])
 def test_what_is_no_tag_is_none(written: str | None) -> None:
     assert language_tag(written) is None
 

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from gossamer.extract.crawl_page import canonical_in_header
 from tests.effort import Cost, by_cost, growth
+from tests.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "expected"),
     [
         ('<https://a.test/paper>; rel="canonical"', "https://a.test/paper"),

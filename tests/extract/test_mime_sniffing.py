@@ -3,6 +3,7 @@
 import pytest
 
 from gossamer.extract.mime import RESOURCE_HEADER, computed_type, identify, root_element
+from tests.table import table
 
 PNG = b"\x89PNG\r\n\x1a\n"
 _LONG_TAGS = ["!DOCTYPE HTML", "HTML", "HEAD", "SCRIPT", "IFRAME", "FONT", "TABLE", "STYLE", "TITLE", "BODY", "!--"]
@@ -71,7 +72,7 @@ NEAR_MISSES = [
 ]
 
 
-@pytest.mark.parametrize(("start", "expected"), SIGNATURES + NEAR_MISSES)
+@table(("start", "expected"), SIGNATURES + NEAR_MISSES)
 def test_an_undeclared_body_is_what_it_begins_with(start: bytes, expected: str) -> None:
     assert identify(start).essence == expected
 
@@ -140,7 +141,7 @@ def test_what_stands_past_the_resource_header_is_not_looked_at() -> None:
     assert identify(b"x" * (RESOURCE_HEADER - 1) + b"\0").essence == "application/octet-stream"
 
 
-@pytest.mark.parametrize(
+@table(
     ("start", "root"),
     [
         (b"<rss version='2.0'>", "rss"),

@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-import pytest
-
 from gossamer.extract.charset import encoding_of_label
 from gossamer.extract.mime import declared_type, nosniff, parse_mime_type
 from tests.conformance import shared_data
+from tests.table import table
 
 
 def cases(name: str) -> list[dict[str, Any]]:
@@ -32,9 +31,7 @@ def test_every_mime_type_of_the_standard_is_read_as_it_says() -> None:
     assert len(_ALL) == 74 + 881
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in _WRITTEN if "encoding" in case], ids=lambda case: repr(case["input"])
-)
+@table("case", [case for case in _WRITTEN if "encoding" in case])
 def test_the_charset_parameter_means_the_encoding_that_the_standard_says(case: dict[str, Any]) -> None:
     found = parse_mime_type(case["input"])
     label = None if found is None else found.charset
@@ -42,12 +39,12 @@ def test_the_charset_parameter_means_the_encoding_that_the_standard_says(case: d
     assert (None if label is None else encoding_of_label(label)) == case["encoding"]
 
 
-@pytest.mark.parametrize("case", _SEVERAL, ids=lambda case: repr(case["contentType"]))
+@table("case", _SEVERAL)
 def test_of_several_headers_the_last_usable_one_counts(case: dict[str, Any]) -> None:
     assert str(declared_type(", ".join(case["contentType"]))) == case["mimeType"]
 
 
-@pytest.mark.parametrize("case", _OPTIONS, ids=lambda case: repr(case["input"]))
+@table("case", _OPTIONS)
 def test_sniffing_is_forbidden_by_the_first_value_only(case: dict[str, Any]) -> None:
     fields = [line.partition(":") for line in case["input"].split("\r\n")]
     values = [value.strip("\t ") for name, _, value in fields if name.lower() == "x-content-type-options"]
@@ -55,7 +52,7 @@ def test_sniffing_is_forbidden_by_the_first_value_only(case: dict[str, Any]) -> 
     assert nosniff(", ".join(values) if values else None) == case["nosniff"]
 
 
-@pytest.mark.parametrize("header", [None, "", ",", "text", "text/", "/html", "*/*", '"text/html"', "text html/x"])
+@table("header", [None, "", ",", "text", "text/", "/html", "*/*", '"text/html"', "text html/x"])
 def test_a_header_without_a_type_declares_nothing(header: str | None) -> None:
     assert declared_type(header) is None
 

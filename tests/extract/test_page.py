@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gossamer.extract.crawl_page import MAX_HREF, MAX_LINKS, extract_page
 from gossamer.extract.full_page import MAX_DESCRIPTION, Alternate, Link, LinkKind, Page, Wanted, read_page
+from tests.table import table
 
 URL = "http://x.test/dir/page.html"
 
@@ -36,7 +37,7 @@ def test_every_link_is_told_with_its_kind_in_document_order() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("inside", "text"),
     [
         ("plain", "plain"),

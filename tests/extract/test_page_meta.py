@@ -3,6 +3,7 @@
 import pytest
 
 from gossamer.extract.page_meta import DirectivesFor, RobotsDirectives, directives_in_meta
+from tests.table import table
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ def test_directives_are_words_apart(content: str, expected: RobotsDirectives) ->
     assert directives_in_meta(content) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "expected"),
     [
         ("noindex", RobotsDirectives(noindex=True, nofollow=False)),

@@ -3,7 +3,7 @@
 import random
 
 from gossamer.extract.crawl_page import extract_page
-from gossamer.sketch.minhash import signature
+from gossamer.sketch import signature
 
 
 def words(seed: int, count: int) -> str:

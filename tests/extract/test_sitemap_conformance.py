@@ -13,6 +13,7 @@ from gossamer.extract.sitemaps import Entry, Outcome, read_list
 from gossamer.extract.sitemaps.entries import any_date, rfc822_date, w3c_date
 from gossamer.model.units import Instant
 from tests.conformance import shared_data
+from tests.table import table
 
 NOW = Instant(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
 
@@ -46,7 +47,7 @@ def given(value: object) -> float | None:
     return None if value is None else float(str(value))
 
 
-@pytest.mark.parametrize("case", SITEMAPS, ids=[case["id"] for case in SITEMAPS])
+@table("case", SITEMAPS)
 def test_a_sitemap_is_read_as_the_shared_case_says(case: Case) -> None:
     expect = case["expect"]
     entries, outcome = read(body_of(case), case["content_type"])
@@ -83,7 +84,7 @@ FEEDS = [case for case in cases("feeds/feedparser-links.json", "cases") if "/cdf
 _FIELD = re.compile(r"(?:(feed)|entries\[(\d+)\])\.(?:(link)|(links|enclosures)\[(\d+)\]\.href)").fullmatch
 
 
-@pytest.mark.parametrize("case", FEEDS, ids=[case["path"].removeprefix("tests/wellformed/") for case in FEEDS])
+@table("case", FEEDS)
 def test_a_feed_gives_the_links_that_the_shared_case_says(case: Case) -> None:
     base = case.get("headers", {}).get("Content-Location", case["document_url"])
     entries, outcome = read(str(case["document"]).encode(), "application/xml")
@@ -111,7 +112,7 @@ def moment(text: str | None) -> float | None:
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
-@pytest.mark.parametrize("case", cases("sitemaps/dates.json", "w3c"), ids=lambda case: case["input"])
+@table("case", cases("sitemaps/dates.json", "w3c"))
 def test_a_w3c_date_is_the_moment_that_the_shared_case_says(case: Case) -> None:
     assert w3c_date(case["input"]) == pytest.approx(moment(case["utc"]))
 

@@ -11,6 +11,7 @@ from gossamer.extract.sitemaps import Entry, Fault, ListKind, Outcome, ReadLimit
 from gossamer.extract.sitemaps.entries import any_date
 from gossamer.model.units import Instant
 from tests.effort import Cost, by_cost, growth, lines_run
+from tests.table import table
 
 NOW = Instant(1_760_000_000.0)
 
@@ -173,7 +174,7 @@ def test_a_date_that_cannot_be_is_ignored_and_the_url_kept(date: str) -> None:
     assert entry == Entry("http://h.test/") and outcome.fault is None
 
 
-@pytest.mark.parametrize("priority", ["NaN", "1e400", "-1", "1.5", "high", "inf", "0x1", "", "1" * 100_000])
+@table("priority", ["NaN", "1e400", "-1", "1.5", "high", "inf", "0x1", "", "1" * 100_000])
 def test_a_priority_that_cannot_be_is_ignored_and_the_url_kept(priority: str) -> None:
     (entry,), _ = read(urlset(f"<loc>http://h.test/</loc><priority>{priority}</priority>"))
 

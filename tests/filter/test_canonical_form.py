@@ -4,11 +4,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gossamer.filter.authority import BLOCKED_PORTS, fold_escapes
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
-from gossamer.filter.query_rules import CanonicalRules
+from gossamer.filter.canonical import (
+    BLOCKED_PORTS,
+    Canonical,
+    Canonicaliser,
+    CanonicalRules,
+    Refusal,
+    canonicalise,
+    fold_escapes,
+)
 from tests.effort import lines_run
 from tests.examples import examples
+from tests.table import table
 
 
 def url_of(text: str, base: str | None = None) -> str:
@@ -23,7 +30,7 @@ def reason_of(text: str, base: str | None = None) -> str:
     return found.reason
 
 
-@pytest.mark.parametrize(
+@table(
     "href",
     [
         "mailto:a@b.test",
@@ -117,7 +124,7 @@ def test_ur_05_control_characters_never_stay(text: str, url: str) -> None:
     assert url_of(text) == url
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "expected"),
     [
         ("a/%2e%2e/b", "b"),
@@ -225,7 +232,7 @@ NO_HOST = ("http:///x", "http:\\\\\\x", "///x", "http://./", "http://%00/", "htt
 NO_HOST_EITHER = ("http://?x", "http://", "//", "", "x", "#x", "http://\ud800/")
 
 
-@pytest.mark.parametrize("text", [*NO_HOST, *NO_HOST_EITHER])
+@table("text", [*NO_HOST, *NO_HOST_EITHER])
 def test_ur_14_what_names_no_host_is_refused(text: str) -> None:
     assert reason_of(text) == "bad_url"
 

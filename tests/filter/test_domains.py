@@ -4,9 +4,10 @@ from hypothesis import strategies as st
 
 from gossamer.filter.domains import partition_of, registrable_domain
 from gossamer.model.units import Domain, HostKey
+from tests.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("host", "domain"),
     [
         ("www.example.org", "example.org"),

@@ -11,6 +11,7 @@ from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
 from gossamer.filter.scope import Scope, parse_domains, parse_scope
 from gossamer.model.units import Domain, HostKey, Url
 from tests.examples import examples
+from tests.table import table
 
 HERE = Url("http://www.h.test/a/page.html")
 HOST = HostKey("www.h.test")
@@ -21,7 +22,7 @@ def in_scope(text: str, host: str, *seeds: str) -> bool:
     return scope.admitted_by(HostKey(host)) is not None
 
 
-@pytest.mark.parametrize(
+@table(
     ("scope", "inside", "outside"),
     [
         ("host", ["www.h.test"], ["h.test", "a.www.h.test", "x.test"]),
@@ -40,7 +41,20 @@ def test_a_scope_admits_what_it_says(scope: str, inside: list[str], outside: lis
     assert not any(in_scope(scope, host, "www.h.test") for host in outside)
 
 
-@pytest.mark.parametrize(
+@table(
+    ("scope", "shown"),
+    [
+        ("host", "host"),
+        ("domain,any", "any"),
+        ("domain, tld:.NZ", "domain"),
+        ("tld:nz,host:a.test,domain:b.test", "host:a.test,domain:b.test,tld:nz"),
+    ],
+)
+def test_a_scope_is_shown_as_it_was_configured(scope: str, shown: str) -> None:
+    assert str(parse_scope(scope).with_seeds([HostKey("www.h.test")])) == shown
+
+
+@table(
     ("text", "part"),
     [
         ("", "''"),
@@ -72,7 +86,7 @@ def test_a_scope_that_seeds_do_not_change_stays_the_same_value() -> None:
     assert scope.with_seeds([HostKey("other.h.test")]) is scope
 
 
-@pytest.mark.parametrize(
+@table(
     ("rules", "url", "depth", "reason"),
     [
         (EntryRules(), HERE, 20, None),
@@ -153,7 +167,7 @@ def test_an_explanation_names_the_value_that_decided() -> None:
         "scheme": "passes (http)",
         "length": "passes (23 bytes, at most 2083)",
         "excluded domains": "excluded_domain (bad.nz)",
-        "scope": "passes (domain:nz)",
+        "scope": "passes (tld:nz)",
         "shape": "passes (segments: 2, parameters: 0)",
         "repeats": "passes (none)",
         "extension": "passes (pdf)",

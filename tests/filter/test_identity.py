@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gossamer.filter.identity import Identities, IdentityRules, LearnedParameter
 from gossamer.model.units import HostKey, Url
+from tests.table import table
 
 HOST = HostKey("h.test")
 USUAL = Identities(IdentityRules())
@@ -36,7 +37,7 @@ def test_noise_makes_no_difference(first: str, second: str) -> None:
     assert same(first, second)
 
 
-@pytest.mark.parametrize(
+@table(
     ("first", "second"),
     [
         ("/a?newsId=5", "/a?newsId=6"),

@@ -2,15 +2,14 @@
 
 import json
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
+from gossamer.filter.canonical import Canonical, Canonicaliser, CanonicalRules, Refusal, canonicalise
 from gossamer.filter.links import MAX_SITES, LinkResolver
-from gossamer.filter.query_rules import CanonicalRules
 from tests.conformance import shared_data
 from tests.examples import examples
+from tests.table import table
 
 NOISE_RULES = CanonicalRules(drop_tracking=True, drop_sessions=True, sort_query=True)
 
@@ -169,7 +168,7 @@ def test_references_that_are_refused_are_counted_by_reason() -> None:
     assert found.refused == {"bad_scheme": 3, "blocked_port": 1, "bad_url": 1, "url_too_long": 1}
 
 
-@pytest.mark.parametrize(
+@table(
     ("base", "expected"),
     [
         ("http://base.test/x/", "http://base.test/x/a"),

@@ -2,9 +2,8 @@
 
 import pytest
 
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, parse_canonical
+from gossamer.filter.canonical import Canonical, Canonicaliser, CanonicalRules, Refusal, minimise_url, parse_canonical
 from gossamer.filter.links import LinkResolver
-from gossamer.filter.query_rules import CanonicalRules, minimise_url
 from gossamer.filter.rules import EntryRules
 from gossamer.model.units import HostKey, Url
 

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.filter.canonical import Canonical, Canonicaliser
+from gossamer.filter.canonical import Canonical, Canonicaliser, CanonicalRules, minimise_url
 from gossamer.filter.links import with_encoded_query
-from gossamer.filter.query_rules import CanonicalRules, minimise_url
 from gossamer.model.units import Url
+from tests.table import table
 
 
 def with_rules(rules: CanonicalRules, path: str) -> str:
@@ -36,7 +36,7 @@ def test_tracking_parameters_can_be_dropped(path: str, expected: str) -> None:
     assert with_rules(CanonicalRules(drop_tracking=True), path) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "expected"),
     [
         ("/a;jsessionid=ABC123?x=1", "/a?x=1"),
@@ -97,7 +97,7 @@ def test_the_minimised_form_has_no_scheme_no_www_and_no_final_slash(url: str, ex
     assert minimise_url(Url(url)) == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("ref", "encoding", "expected"),
     [
         ("/é?q=é#é", "windows-1252", "/é?q=%E9#é"),

@@ -3,6 +3,7 @@
 import pytest
 
 from gossamer.filter.url_shape import Shape, kind_of, shape_of
+from tests.table import table
 
 START = len("http://h.test")
 
@@ -11,7 +12,7 @@ def shape(target: str) -> Shape:
     return shape_of(f"http://h.test{target}", START)
 
 
-@pytest.mark.parametrize(
+@table(
     ("target", "fine", "coarse"),
     [
         ("/", "/", "//*"),

@@ -8,8 +8,7 @@ from typing import TypedDict
 
 import pytest
 
-from gossamer.filter.canonical import Canonical, Canonicaliser, canonicalise, parse
-from gossamer.filter.query_rules import CanonicalRules
+from gossamer.filter.canonical import Canonical, Canonicaliser, CanonicalRules, canonicalise, parse
 from tests.conformance import shared_data
 
 

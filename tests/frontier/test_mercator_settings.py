@@ -17,6 +17,7 @@ from gossamer.frontier.orderings.score import DEFAULT_WEIGHTS
 from gossamer.frontier.orderings.signals import TrustedDomains
 from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.units import Url
+from tests.table import table
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -68,7 +69,7 @@ def test_the_ordering_is_made_as_the_file_says(tmp_path: Path) -> None:
     assert not ordering.trusted.of_host("en.wikipedia.org")
 
 
-@pytest.mark.parametrize(
+@table(
     ("priority", "message"),
     [
         ({"weights": {"beauty": 1.0}}, "priority.weights.beauty: no such key"),

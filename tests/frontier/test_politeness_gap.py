@@ -14,6 +14,7 @@ from gossamer.frontier.politeness import (
     next_contact_of_address,
 )
 from gossamer.model.units import Instant, Seconds
+from tests.table import table
 
 POLICY = PolitenessPolicy(
     min_delay=Seconds(1.0), load_factor=10.0, max_adaptive_delay=Seconds(30.0), max_retry_after=Seconds(86_400.0)
@@ -23,7 +24,7 @@ MAYBE = st.none() | SECONDS
 AT = Instant(5000.0)
 
 
-@pytest.mark.parametrize(
+@table(
     ("took", "crawl_delay", "retry_after", "gap", "reason"),
     [
         (0.01, None, None, 1.0, GapReason.MIN_DELAY),

@@ -2,8 +2,6 @@
 
 import random
 
-import pytest
-
 from gossamer.frontier.retries import (
     RETRY_RULES,
     RetryPolicy,
@@ -15,6 +13,7 @@ from gossamer.frontier.retries import (
 )
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
+from tests.table import table
 
 POLICY = RetryPolicy()
 
@@ -29,7 +28,7 @@ def test_every_rule_ends_after_a_few_tries_and_waits_before_each() -> None:
         assert rule.max_tries == 1 or rule.base > 0, failure
 
 
-@pytest.mark.parametrize("failure", list(Failure))
+@table("failure", list(Failure))
 def test_a_url_that_keeps_failing_is_dead_after_the_tries_of_its_rule(failure: Failure) -> None:
     chance = random.Random(1)
     delays = [after_failure(POLICY, failure, tries, chance) for tries in range(1, 7)]
@@ -74,6 +73,6 @@ def test_every_status_has_a_class() -> None:
     assert by_class[StatusClass.MISSING] == [s for s in range(400, 500) if s not in (408, 410, 425, 429)]
 
 
-@pytest.mark.parametrize("status", [0, 99, 100, 199, 305, 306, 399, 600, 999])
+@table("status", [0, 99, 100, 199, 305, 306, 399, 600, 999])
 def test_a_status_that_no_standard_lets_stand_alone_is_tried_again(status: int) -> None:
     assert status_class(status) is StatusClass.RETRY

@@ -32,23 +32,20 @@ from gossamer.extract.mime import (
 )
 from gossamer.extract.sitemaps import Entry, ListKind, Outcome, ReadLimits, read_list
 from gossamer.extract.sitemaps.entries import CHANGE_FREQUENCIES, MAX_HREF
-from gossamer.fetch.ftp.fetcher import ftp_path
-from gossamer.fetch.ftp.listing import MAX_ENTRIES, index_page, read_listing
-from gossamer.fetch.ftp.session import BadReply, ReplyReader, extended_port, passive_port, status_of_refusal
+from gossamer.fetch.ftp import MAX_ENTRIES, ftp_path, index_page, read_listing
+from gossamer.fetch.ftp_session import BadReply, ReplyReader, extended_port, passive_port, status_of_refusal
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.codings import ChunkScanner, dechunk
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.headers import parse_fields
 from gossamer.fetch.ports import FetchLimits
 from gossamer.fetch.robots import max_age_of, parse_robots, rules_from_answer
-from gossamer.filter.canonical import Canonical, canonicalise
+from gossamer.filter.canonical import Canonical, CanonicalRules, canonicalise
 from gossamer.filter.links import LinkResolver
-from gossamer.filter.query_rules import CanonicalRules
 from gossamer.model.http_dates import http_date, retry_after
 from gossamer.model.outcome import Response
 from gossamer.model.units import Instant, Seconds, Url
-from gossamer.seed.engines import DuckDuckGo
-from gossamer.seed.search import SearchAnswer
+from gossamer.seed.search import DuckDuckGo, SearchAnswer
 from tests.fuzz.corpus import FEED, HTML_PAGES, LISTINGS, LONG_URLS, ROBOTS, SEARCH_PAGES, SITEMAPS, URLS
 
 NOW = Instant(1_700_000_000.0)

@@ -192,4 +192,4 @@ def naming(zone: Zone) -> Iterator[NameServer]:
         yield servers[0]
     finally:
         loops[0].call_soon_threadsafe(stop.set)
-        thread.join(30)
+        thread.join(60)

@@ -98,7 +98,7 @@ class MixedWeb:
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         try:
-            out, _err = self._process.communicate(timeout=20)
+            out, _err = self._process.communicate(timeout=60)
             self.most_at_once = json.loads(out) if out else {}
         finally:
             self._process.kill()

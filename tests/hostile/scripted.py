@@ -50,7 +50,7 @@ def site(script: Script, *, tls: SSLContext | None = None, address: str = "127.0
         yield state[0]
     finally:
         loops[0].call_soon_threadsafe(stop.set)
-        thread.join(30)
+        thread.join(60)
 
 
 def drive(

@@ -83,6 +83,7 @@ class Vitals:
     """What the heartbeat saw."""
 
     def __init__(self) -> None:
+        self.beats = 0
         self.longest_hold = 0.0
         self.start = self.peak = resident()
         self.strays: list[str] = []
@@ -95,6 +96,7 @@ class Vitals:
             self.longest_hold = max(self.longest_hold, now - before)
             before = now
             self.peak = max(self.peak, resident())
+            self.beats += 1
 
     def check(self, max_growth: int, longest_hold: float) -> None:
         assert self.strays == [], self.strays

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from gossamer.fetch.dns.answer import MAX_ADDRESSES
 from gossamer.fetch.dns.cache import Addresses
+from gossamer.fetch.dns.cares import MAX_ADDRESSES
 from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Seconds

@@ -20,7 +20,7 @@ from gossamer.filter.rules import EntryRules
 from gossamer.filter.scope import LayeredSet, Scope
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import HostKey
-from gossamer.seen.url_seen import fingerprint
+from gossamer.seen import fingerprint
 from tests.effort import lines_run
 from tests.fetch.http.scripted_server import Scripted, Talk
 from tests.hostile.dns_stage import naming, stage, survive

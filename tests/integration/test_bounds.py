@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from gossamer.backends.sqlite.database import connect
+from gossamer.backends.sqlite.driver import connect
 from gossamer.config.load import make_config
 from gossamer.crawl.document.queue import DocumentQueueLimits
 from gossamer.crawl.run.assemble import assemble

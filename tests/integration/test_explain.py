@@ -155,7 +155,7 @@ def test_a_missing_page_is_told_with_the_date_of_its_next_visit(finished: Explai
     story = ask(finished, f"{finished.base}/none")
 
     assert story["state"] == "missing"
-    assert why(story).startswith("it answered 404: visited again")
+    assert why(story).startswith("retry after status 404")
     assert str(part(story, "next")["due_at"]) > str(parts(story, "attempts")[0]["visited_at"])
 
 
@@ -365,7 +365,8 @@ def test_text_without_a_canonical_form_is_refused_in_the_story(finished: Explain
     story = ask(finished, text)
 
     assert part(story, "form")["refused"] == reason
-    assert why(story) == f"this is not a URL that can be crawled: {meaning_of(reason)}"
+    expected = "unsupported scheme: ftp" if reason == "bad_scheme" else meaning_of(reason)
+    assert why(story) == expected
 
 
 def test_wrong_use_is_one_line_and_status_two(finished: Explained, capsys: pytest.CaptureFixture[str]) -> None:

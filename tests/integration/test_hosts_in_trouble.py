@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import connect
+from gossamer.backends.sqlite.driver import connect
 from gossamer.frontier.breaker import HostFailures
 from tests.hostile.dns_stage import free_port
 from tests.integration.crawl_process import Command, Constants, Json, gossamer, wait_until

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gossamer.backends.sqlite.database import connect
+from gossamer.backends.sqlite.driver import connect
 from gossamer.config.load import make_config
 from gossamer.crawl.run.assemble import assemble
 from gossamer.extract.large_pages import LargePages

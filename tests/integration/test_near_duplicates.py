@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.dedup.near import MAX_DISTANCE
-from gossamer.dedup.soft404 import MANY_PAGES, MANY_REDIRECTS
+from gossamer.dedup import MANY_PAGES, MANY_REDIRECTS, MAX_DISTANCE
 from gossamer.lab.simweb.audit import Truth, ground_truth
 from tests.integration.crawl_process import RETRY, Command, Json, gossamer, scene, small_web, wait_for_requests
 from tests.integration.small_server import Answer, SmallServer, links, page

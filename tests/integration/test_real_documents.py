@@ -62,7 +62,7 @@ def found_by_plain_parser(start: str) -> set[str]:
     while waiting:
         url = waiting.pop()
         try:
-            with urllib.request.urlopen(url, timeout=20) as answer:
+            with urllib.request.urlopen(url, timeout=60) as answer:
                 if "html" not in answer.headers.get("content-type", ""):
                     continue
                 url, text = answer.url, answer.read().decode("utf-8", "replace")

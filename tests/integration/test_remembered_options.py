@@ -48,7 +48,7 @@ def test_a_resume_goes_on_with_the_options_of_the_start(tmp_path: Path) -> None:
     assert between["filter"]["exclude"] == ["*/old"] and between["identity"]["tracking"] == "remove"
     assert status(folder)["options"] == between
     assert "pattern (excluded by */old)" in old.out
-    shown = gossamer("status", "--dir", folder).out.partition("Remembered options")[2]
+    shown = gossamer("status", "--dir", folder).out.partition("Stored settings")[2]
     assert {"max_depth", "order", "allow_private", "filter.exclude", "identity.tracking"} == {
         line.split()[0] for line in shown.splitlines() if line.strip()
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from gossamer.backends.sqlite.database import open_for_reading
+from gossamer.backends.sqlite.driver import open_for_reading
 from gossamer.config.load import make_config
 from gossamer.crawl.run.assemble import assemble
 from gossamer.lab.simweb.config import preset

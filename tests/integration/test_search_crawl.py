@@ -10,7 +10,7 @@ import pytest
 from gossamer.config.load import make_config
 from gossamer.crawl.run.search import seeds_from_queries
 from gossamer.errors import SearchFailed, UsageError
-from gossamer.seed.engines import SEARCH_GROUP, DuckDuckGo, provider_for
+from gossamer.seed.search import SEARCH_GROUP, DuckDuckGo, provider_for
 from tests.integration.crawl_process import Ended, gossamer
 from tests.integration.small_server import NOTHING, Answer, Asked, SmallServer, page
 from tests.plugin_folder import documented_plugin, plugin_folder

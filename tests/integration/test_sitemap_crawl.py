@@ -108,7 +108,7 @@ def test_a_host_without_a_sitemap_is_asked_once_and_only_explain_tells(tmp_path:
     assert states(tmp_path) == {"/": "stored", "/page": "stored"}
     report = ended.report
     assert [report[key] for key in ("discovered", "fetched", "missing", "errors", "excluded")] == [2, 2, 0, {}, {}]
-    assert "never seen" in told and "it names no sitemap, so /sitemap.xml was guessed" in told
+    assert "never seen" in told and "no Sitemap line; requested /sitemap.xml at" in told
     assert isinstance(robots, dict) and robots["guess"] == "404"
 
 

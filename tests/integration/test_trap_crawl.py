@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.crawl.document.queue import DocumentQueueLimits
 from gossamer.filter.trap_budget import HOSTS_PER_DOMAIN
 from gossamer.lab.simweb.config import SimWebConfig, preset
 from gossamer.lab.simweb.endless import EndlessHosts
@@ -70,8 +71,8 @@ def crawled(folder: Path, config: SimWebConfig, toml: str, *constants: Constants
 
 @pytest.fixture(scope="module")
 def all_traps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trapped]:
-    """Every kind of trap, beside honest hosts of a thousand pages each."""
-    yield from crawled(tmp_path_factory.mktemp("traps") / "web", preset("traps", large_pages=1_000), SCALED, FEW_HOSTS)
+    """Every kind of trap, beside honest hosts of hundreds of pages each."""
+    yield from crawled(tmp_path_factory.mktemp("traps") / "web", preset("traps", large_pages=500), SCALED, FEW_HOSTS)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_every_trap_ends_within_its_part_of_a_thousand_pages(all_traps: Trapped)
 
 def test_nothing_honest_is_lost_beside_them(all_traps: Trapped) -> None:
     assert all_traps.lost() == {}
-    assert sum(len(urls) for urls in all_traps.endless.honest_urls().values()) > 5_000
+    assert sum(len(urls) for urls in all_traps.endless.honest_urls().values()) > 2_500
 
 
 def test_every_cut_is_shown_with_its_host_its_shape_and_its_figures(all_traps: Trapped) -> None:
@@ -215,12 +216,12 @@ def test_tr_14_pages_behind_redirects_end(all_traps: Trapped) -> None:
 
 
 def test_tr_15_a_new_script_in_every_link_ends(all_traps: Trapped) -> None:
+    """Each of the first shapes has a budget of its own. Pages count when they are read: those that were fetched before
+    the cut and wait for that come on top."""
+    own_budgets, waiting = 192, DocumentQueueLimits().max_documents
+
+    assert all_traps.of_trap["scripts"] <= 1_000 // SCALE + own_budgets + waiting
     assert reasons_on(all_traps, "scripts") == {"trap:endless"}
-
-
-@pytest.mark.timed  # visits that are loaded or in flight when it is cut still count
-def test_tr_15_few_pages_of_it_are_fetched(all_traps: Trapped) -> None:
-    assert all_traps.of_trap["scripts"] <= 1_000 // SCALE + 192  # shapes that have a budget of their own
 
 
 def test_tr_16_hosts_that_redirect_to_new_hosts_end(all_traps: Trapped) -> None:

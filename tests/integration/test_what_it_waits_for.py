@@ -56,13 +56,13 @@ def test_a_host_that_asked_to_be_left_alone_is_waited_for_and_told_with_its_reas
     with SmallServer({"/": links("/busy", "/p"), "/busy": busy, "/p": page("p")}, "127.0.0.47") as server:
         crawl = crawl_of(tmp_path, server.base, 'order = "bfs"\n')
         with Command("crawl", f"{server.base}/", *crawl.options, "--quiet") as crawler:
-            found = wait_for(crawl, crawler, "1 host cooling down (ready in 0:4")
+            found = wait_for(crawl, crawler, "the delay of 1 host (ready in 0:4")
             story = ask(crawl, f"{server.base}/p")
 
     assert (found["in_flight"], found["due"], found["resting_hosts"], found["retries"]) == (0, 1, 1, 1)
     assert found["next_contact"] is not None
     assert part(story, "politeness")["reason"] == "Retry-After"
-    assert why(story) == "its host is cooling down until then: Retry-After"
+    assert why(story) == "its host may be contacted then: Retry-After"
 
 
 def test_a_retry_is_waited_for_when_nothing_else_is_left(tmp_path: Path) -> None:

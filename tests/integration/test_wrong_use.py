@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.driver import open_for_writing
 from tests.integration.crawl_process import Command, Ended, gossamer, scene, small_web, wait_for_requests, wait_until
 from tests.integration.small_server import Answer, SmallServer, links, page
 

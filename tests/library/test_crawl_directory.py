@@ -66,6 +66,22 @@ def test_a_temporary_directory_lives_as_long_as_its_crawl(seed: str) -> None:
     assert not directory.exists()
 
 
+def test_a_crawl_that_is_resumed_has_the_options_that_it_remembers_unless_others_are_given(
+    seed: str, tmp_path: Path
+) -> None:
+    assert len(urls(seed, dir=tmp_path, max_depth=1, max_pages=2, filter={"exclude": ["*/3"]})) == 2
+
+    resumed = Crawl(dir=tmp_path, delay=0.0, delay_factor=0.0)
+    given = Crawl(dir=tmp_path, max_depth=9, filter={"max_url_bytes": 99}, config={"scope": "any"})
+    summary = gossamer.run(resumed)
+
+    assert (summary.stopped, summary.pages) == ("finished", 5)
+    assert (resumed.config.max_depth, resumed.config.filter.exclude) == (1, ("*/3",))
+    assert (given.config.max_depth, given.config.scope) == (9, "any")
+    assert (given.config.filter.exclude, given.config.filter.max_url_bytes) == (("*/3",), 99)
+    assert Crawl(dir=tmp_path, fresh=True).config.max_depth == 20
+
+
 def test_a_directory_in_the_configuration_is_a_named_one(seed: str, tmp_path: Path) -> None:
     one, two, three = tmp_path / "one", tmp_path / "two", tmp_path / "three"
 

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gossamer.backends.warc.record import base32_in_python
-from gossamer.filter.fast_join import resolve_plain_in_python, without_fragments_in_python
+from gossamer.filter.links import resolve_plain_in_python, without_fragments_in_python
 from gossamer.native import Kernels, kernels
-from gossamer.sketch.minhash import MAX_CHARACTERS, MIN_BINS, signature_in_python
+from gossamer.sketch import MAX_CHARACTERS, MIN_BINS, signature_in_python
 from tests.examples import examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -163,8 +163,8 @@ def test_an_error_in_the_careful_way_comes_out(compiled: Kernels) -> None:
 
 def test_without_them_the_same_is_done_in_python() -> None:
     check = (
-        "from gossamer.native import kernels; from gossamer.sketch.minhash import signature\n"
-        "from gossamer.filter.fast_join import resolve_plain; from gossamer.backends.warc.record import base32\n"
+        "from gossamer.native import kernels; from gossamer.sketch import signature\n"
+        "from gossamer.filter.links import resolve_plain; from gossamer.backends.warc.record import base32\n"
         "print(kernels, signature(' '.join(f'word{i}' for i in range(300))).hex(), base32(bytes(20)))"
     )
     told = [

@@ -61,8 +61,10 @@ def test_the_report_says_totals_rates_and_reasons(tmp_path: Path) -> None:
 def test_the_report_says_until_when_missing_urls_wait(tmp_path: Path) -> None:
     waiting, unknown = busy_snapshot(missing=3, gone=2, next_missing=Instant(1e9)), busy_snapshot(missing=3, gone=0)
 
-    assert "3  retried by a run after 2001-09-09T01:46:40.000Z; plus 2 gone permanently" in report(waiting, tmp_path)
-    assert "retried by a run" not in report(unknown, tmp_path)
+    assert "3  next retry 2001-09-09T01:46:40Z, by the next run or with --keep-fresh; plus 2 gone" in report(
+        waiting, tmp_path
+    )
+    assert "next retry" not in report(unknown, tmp_path)
     assert to_contract(waiting)["next_missing"] == "2001-09-09T01:46:40.000Z"
 
 
@@ -190,6 +192,13 @@ def test_sizes_have_three_digits(number: float, shown: str) -> None:
 )
 def test_durations_read_like_a_clock(seconds: float, shown: str) -> None:
     assert formatter.clock_time(seconds) == shown
+
+
+def test_long_spans_are_in_days_and_dates_are_shown_to_the_second() -> None:
+    day = 86_400.0
+    spans = [formatter.span(value) for value in (3.4, 120, 0.99 * day, day - 20, 1.5 * day, 14 * day - 24, 4000 * day)]
+    assert spans == ["3.4 s", "0:02:00", "23:45:36", "1 day", "1.5 days", "14 days", "4,000 days"]
+    assert (formatter.date_time(1_700_000_000.999), formatter.date_time(None)) == ("2023-11-14T22:13:20Z", None)
 
 
 def test_short_counts_fit_six_characters() -> None:

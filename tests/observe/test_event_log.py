@@ -9,6 +9,7 @@ import pytest
 from gossamer.clock import VirtualClock
 from gossamer.observe.log import MAX_LINE_BYTES, EventLog, format_event, without_secrets
 from tests.integration.crawl_process import wait_until
+from tests.table import table
 
 
 def lines_of(path: Path) -> list[dict[str, object]]:
@@ -98,7 +99,7 @@ def test_any_event_makes_a_line_that_fits_and_can_be_read() -> None:
         json.loads(line)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "http://user:hunter2@a.test/x",

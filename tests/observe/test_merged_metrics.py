@@ -4,7 +4,7 @@ from gossamer.model.units import Instant
 from gossamer.observe.formatter import or_more
 from gossamer.observe.freshness import FreshnessMetrics, merge_freshness
 from gossamer.observe.wait_reasons import Waits, merge_waits
-from gossamer.reports.verify.problems import Findings, Kind, Problem, joined_findings
+from gossamer.reports.verify import Findings, Kind, Problem, joined_findings
 
 
 def test_waits_add_up_and_the_nearest_date_counts() -> None:

@@ -19,7 +19,7 @@ from gossamer.observe.snapshot import (
     remove_status_file,
     write_status_file,
 )
-from gossamer.sketch.durations import Spread
+from gossamer.sketch import Spread
 from tests.observe.snapshots import busy_snapshot
 
 SNAPSHOT = busy_snapshot(

@@ -1,14 +1,13 @@
 """What a crawl is waiting for, as text."""
 
-import pytest
-
 from gossamer.model.units import Instant
 from gossamer.observe.wait_reasons import Waits, waiting_for
+from tests.table import table
 
 NOW = Instant(1_700_000_000.0)
 
 
-@pytest.mark.parametrize(
+@table(
     ("waits", "said"),
     [
         (Waits(), ""),
@@ -16,14 +15,14 @@ NOW = Instant(1_700_000_000.0)
         (Waits(in_flight=1), "1 visit in flight"),
         (Waits(in_flight=3, unread=2), "3 visits in flight"),
         (Waits(unread=2), "2 documents to be processed"),
-        (Waits(resting_hosts=1, next_contact=Instant(NOW + 3.2)), "1 host cooling down (ready in 3.2 s)"),
-        (Waits(resting_hosts=12, next_contact=Instant(NOW + 3.2)), "12 hosts cooling down (first ready in 3.2 s)"),
+        (Waits(resting_hosts=1, next_contact=Instant(NOW + 3.2)), "the delay of 1 host (ready in 3.2 s)"),
+        (Waits(resting_hosts=12, next_contact=Instant(NOW + 3.2)), "the delay of 12 hosts (first ready in 3.2 s)"),
         (Waits(retries=1, next_retry=Instant(NOW + 8)), "1 retry (due in 8.0 s)"),
         (Waits(retries=5, next_retry=Instant(NOW + 4000)), "5 retries (next due in 1:06:40)"),
         (Waits(retries=None, next_retry=Instant(NOW - 1)), "retries (next due in 0.0 ms)"),
         (Waits(recrawls=7, next_recrawl=NOW, missing=3, next_missing=NOW), ""),
         (Waits(in_flight=None, due=4), ""),
-        (Waits(resting_hosts=1000, hosts_counted_to=1000), "1,000 or more hosts cooling down"),
+        (Waits(resting_hosts=1000, hosts_counted_to=1000), "the delay of 1,000 or more hosts"),
         (Waits(retries=99, urls_counted_to=99), "99 or more retries"),
         (Waits(ready_hosts=1, dns_failing=True), "name servers (DNS is failing; new hosts wait)"),
         (Waits(in_flight=1, dns_failing=True), "name servers (DNS is failing; new hosts wait), 1 visit in flight"),
@@ -41,5 +40,5 @@ def test_several_kinds_are_listed() -> None:
 
     assert (
         waiting_for(waits, NOW)
-        == "2 visits in flight, 3 hosts cooling down (first ready in 1.0 s), 1 retry (due in 20.0 s)"
+        == "2 visits in flight, the delay of 3 hosts (first ready in 1.0 s), 1 retry (due in 20.0 s)"
     )

@@ -6,6 +6,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit
 from gossamer.model.units import Instant
 from gossamer.recrawl.planner import PROBE, conditions_for, has_same_validators
+from tests.table import table
 
 NOW = Instant(1_800_000_000.0)
 ETAG = '"v1"'
@@ -73,7 +74,7 @@ def test_a_document_that_was_made_for_the_visit_has_a_date_that_may_be_sent() ->
     assert ("If-Modified-Since", DATE) in conditions_for(page, lies=False)
 
 
-@pytest.mark.parametrize(
+@table(
     ("known", "etag", "modified", "same"),
     [
         (before(), ETAG, DATE, True),

@@ -7,7 +7,8 @@ import pytest
 from gossamer.model.units import Instant
 from gossamer.recrawl.change_hints import ENOUGH, HostTrust, reported_change, usable_modified
 from gossamer.recrawl.estimate import Content, Verdict, verdict_on
-from gossamer.sketch.minhash import signature
+from gossamer.sketch import signature
+from tests.table import table
 
 DAY = 86_400.0
 
@@ -113,7 +114,7 @@ def test_a_body_that_is_the_same_to_the_byte_is_the_same() -> None:
     assert verdict_on(content(article(1)), content(article(1))) is Verdict.SAME
 
 
-@pytest.mark.parametrize("seed", range(20))
+@table("seed", range(20))
 def test_a_clock_and_a_token_are_no_change(seed: int) -> None:
     words = article(seed)
     later = [*words[:300], "12:34:56", *words[300:], "token=a8f3c9d1"]
@@ -121,7 +122,7 @@ def test_a_clock_and_a_token_are_no_change(seed: int) -> None:
     assert verdict_on(content(words), content(later)) is Verdict.NOISE
 
 
-@pytest.mark.parametrize("seed", range(20))
+@table("seed", range(20))
 def test_a_rewritten_fifth_of_the_text_is_a_change(seed: int) -> None:
     words = article(seed)
     later = [*words[:480], *article(seed + 1_000, 120)]

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.backends.warc.archive import WarcArchive
 from gossamer.backends.warc.captures import WarcCaptures
-from gossamer.dedup.exact import payload_digest
+from gossamer.backends.warc.reader import WarcArchive
+from gossamer.dedup import payload_digest
 from gossamer.model.settlement import Capture
 from gossamer.reports import cdxj
 from gossamer.reports.cdxj import SortedLines, index_lines, surt
 from tests.backends.warc.warc_samples import new_ids, response_of, writer_in
+from tests.table import table
 
 KEYS = {
     "http://example.org": "org,example)/",
@@ -43,7 +44,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("url", KEYS)
+@table("url", KEYS)
 def test_an_address_has_the_key_by_which_replay_tools_look_it_up(url: str) -> None:
     assert surt(url) == KEYS[url]
 

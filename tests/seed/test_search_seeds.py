@@ -14,10 +14,10 @@ from gossamer.filter.canonical import canonicalise
 from gossamer.filter.scope import parse_scope
 from gossamer.model.outcome import Failed
 from gossamer.model.units import HostKey, Url
-from gossamer.seed.engines import DuckDuckGo
 from gossamer.seed.lists import Seed
-from gossamer.seed.search import MAX_RESULTS, NoAnswer, SearchAnswer, search_seeds
+from gossamer.seed.search import MAX_RESULTS, DuckDuckGo, NoAnswer, SearchAnswer, search_seeds
 from tests.seed.engine_pages import BLOCKED, CHANGED, NO_RESULTS, advertisement, page, result
+from tests.table import table
 
 AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
 
@@ -126,7 +126,7 @@ def test_seeds_are_capped() -> None:
     assert [seed.url for seed in search(many, most=2)] == ["http://h0.test/", "http://h1.test/"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("status", "body", "why", "words"),
     [
         (200, NO_RESULTS, "no results", "no results"),

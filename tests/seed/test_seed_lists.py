@@ -8,6 +8,7 @@ from gossamer.filter.canonical import canonicalise
 from gossamer.filter.domains import has_known_suffix
 from gossamer.model.units import HostKey, Url
 from gossamer.seed.lists import Seed, read_arguments, read_seed_file, read_seeds, split_seed_string, with_scheme
+from tests.table import table
 
 
 def urls_in(content: bytes) -> list[str]:
@@ -107,7 +108,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
     assert name.partition("\0")[0] in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "urls"),
     [
         ("http://a.test/,http://b.test/", ["http://a.test/", "http://b.test/"]),

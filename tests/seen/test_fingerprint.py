@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from gossamer.seen.url_seen import fingerprint, fingerprints
+from gossamer.seen import fingerprint, fingerprints
 
 KEYS = st.integers(0, 2**64 - 1)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.seen.url_seen import Recent
+from gossamer.seen import Recent
 
 BATCHES = st.lists(st.lists(st.integers(0, 60), max_size=12), max_size=40)
 

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gossamer.seen.url_seen import Classified, SeenTest
+from gossamer.seen import Classified, SeenTest
 from tests.examples import examples
 
 

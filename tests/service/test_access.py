@@ -25,8 +25,11 @@ from gossamer.service.access import (
     check_call,
     limit_wrong_tokens,
     parse_call,
+    session_expiry,
+    session_value,
+    token_in,
+    token_matches,
 )
-from gossamer.service.credentials import session_expiry, session_value, token_in, token_matches
 from gossamer.service.login import Login
 from gossamer.service.server import dashboard_url, is_loopback
 

@@ -18,7 +18,7 @@ from tests.service.service_process import Service
 pytestmark = pytest.mark.service
 
 CALLS = int(os.environ.get("GOSSAMER_CALLS", "1000"))
-EXAMPLES = min(290, CALLS // 20)
+EXAMPLES = min(290, CALLS // 31)
 """Of every operation. With what they lead to, 290 make about 5,000 calls."""
 ROUNDS = 2 + CALLS // 3000
 PATIENCE = 600.0

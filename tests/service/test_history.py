@@ -24,7 +24,7 @@ from gossamer.service.history import (
     quantile,
     targets,
 )
-from gossamer.sketch.durations import Durations, Spread
+from gossamer.sketch import Durations, Spread
 
 
 def at(second: float, pages: int = 0) -> Snapshot:

@@ -87,7 +87,7 @@ def test_ap_17_clients_that_do_not_read_lose_their_connection() -> None:
         server = Server(config, started.set)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         await started.wait()
-        with socket.create_connection(listening.getsockname(), timeout=30) as client:
+        with socket.create_connection(listening.getsockname(), timeout=60) as client:
             client.sendall(REQUEST)
             async with asyncio.timeout(60):
                 await lost.wait()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from gossamer.clock import SteadyClock
-from gossamer.service.credentials import SESSION_SECONDS, session_value
+from gossamer.service.access import SESSION_SECONDS, session_value
 from tests.browser import findings, running_browser
 from tests.integration.small_server import SmallServer
 from tests.service.dashboard_scene import extra_site

@@ -10,9 +10,8 @@ from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.snapshot import PHASES, Internals, Snapshot
-from gossamer.service.metric_table import METRICS, REASONS
-from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, Metrics, prefers_json
-from gossamer.sketch.durations import Durations, Spread
+from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, METRICS, REASONS, Metrics, prefers_json
+from gossamer.sketch import Durations, Spread
 from tests.debian import unpacked
 from tests.test_docs import OPERATING, rows, unquoted
 

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from gossamer.observe.snapshot import PHASES
-from gossamer.service.metric_table import METRICS, OTHER, REASONS, Metric
-from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS
+from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, METRICS, OTHER, REASONS, Metric
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "SERVICE.md"
-BEGIN, END = "<!-- made by `make docs` from service/metric_table.py -->", "<!-- end -->"
+BEGIN, END = "<!-- made by `make docs` from service/metrics.py -->", "<!-- end -->"
 
 
 def label_of(metric: Metric) -> str:

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from gossamer.lab.simweb.run import SimwebProcess
-from gossamer.service.metric_table import METRICS
+from gossamer.service.metrics import METRICS
 from tests.debian import unpacked
 from tests.integration.crawl_process import small_web, wait_until
 from tests.service.service_process import Service

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.driver import open_for_writing
 from gossamer.clock import VirtualClock
 from gossamer.config.load import Config
 from gossamer.config.overrides import HostOverrides

@@ -50,7 +50,7 @@ def discovered(service: Service) -> object:
 
 def raw(service: Service, *pieces: bytes) -> bytes:
     """What is answered to these bytes, up to the end of the connection."""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
         try:
             for piece in pieces:
                 connection.sendall(piece)
@@ -71,7 +71,7 @@ def test_ap_01_a_body_past_the_cap_is_refused_with_or_without_a_length(service: 
     before, known = resident(service), discovered(service)
     declared = raw(service, head(service, "Content-Length: 1073741824"))
     chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
         connection.sendall(head(service, "Transfer-Encoding: chunked"))
         found = b""
         try:
@@ -172,7 +172,7 @@ def test_ap_09_line_ends_in_a_seed_are_refused(service: Service) -> None:
 
 
 def test_ap_10_slow_heads_are_cut_off_and_connections_are_counted(service: Service) -> None:
-    slow = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(15)]
+    slow = [socket.create_connection(("127.0.0.1", service.port), timeout=60) for _ in range(15)]
     for each in slow:
         each.sendall(b"GET /status HTTP/1.1\r\nHo")
 
@@ -183,13 +183,13 @@ def test_ap_10_slow_heads_are_cut_off_and_connections_are_counted(service: Servi
 
 
 def test_ap_10_a_thousand_idle_connections_are_closed_while_other_callers_are_answered(service: Service) -> None:
-    caller = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+    caller = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     answers = []
     try:
         answers.append(_asked(caller))  # its connection is there before the others come
         idle = []
         for number in range(1000):
-            idle.append(socket.create_connection(("127.0.0.1", service.port), timeout=30))
+            idle.append(socket.create_connection(("127.0.0.1", service.port), timeout=60))
             if number % 20 == 0:
                 answers.append(_asked(caller))
         closed = [not _is_open(each) for each in idle]
@@ -205,9 +205,9 @@ def test_ap_10_a_thousand_idle_connections_are_closed_while_other_callers_are_an
 
 def test_ap_10_a_newcomer_takes_the_place_of_the_connection_that_has_been_silent_for_longest(service: Service) -> None:
     room = 20  # connections
-    silent = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(3 * room)]
+    silent = [socket.create_connection(("127.0.0.1", service.port), timeout=60) for _ in range(3 * room)]
 
-    newcomers = [http.client.HTTPConnection("127.0.0.1", service.port, timeout=30) for _ in range(5)]
+    newcomers = [http.client.HTTPConnection("127.0.0.1", service.port, timeout=60) for _ in range(5)]
     answers = [_asked(each) for each in newcomers]  # all of them at the same time
 
     assert answers == [200] * 5
@@ -251,13 +251,13 @@ def test_ap_16_origins_and_hosts_that_cannot_be_are_refused(service: Service) ->
 
 
 def test_ap_17_the_process_is_known_to_be_alive_while_all_connections_are_in_use(service: Service) -> None:
-    holding = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(20)]
+    holding = [socket.create_connection(("127.0.0.1", service.port), timeout=60) for _ in range(20)]
     try:
         for each in holding:
             each.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for each in holding:
             assert each.recv(12) == b"HTTP/1.1 200"  # and no more is read
-        idle = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(30)]
+        idle = [socket.create_connection(("127.0.0.1", service.port), timeout=60) for _ in range(30)]
 
         health = [service.get(path).status for path in ("/healthz", "/readyz") for _ in range(15)]
         other, foreign = service.get("/status"), service.get("/healthz", Host="evil.test")

@@ -21,7 +21,7 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def call(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, str | None, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path, body)
     answer = connection.getresponse()
     found = answer.status, answer.getheader("retry-after"), answer.read()
@@ -46,8 +46,8 @@ def answers(*calls: tuple[str, str, bytes | None]) -> list[tuple[int, str | None
 
 async def is_still_open(listening: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    with socket.create_connection(listening.getsockname(), timeout=30) as caller:
-        async with asyncio.timeout(30):
+    with socket.create_connection(listening.getsockname(), timeout=60) as caller:
+        async with asyncio.timeout(60):
             taken, address = await loop.sock_accept(listening)
         assert address == caller.getsockname()
         taken.close()
@@ -77,7 +77,7 @@ def test_malformed_requests_block_no_other_client(said: bytes) -> None:
         with listen("127.0.0.1", 0) as listening:
             opened = asyncio.get_running_loop().create_future()
             serving = asyncio.create_task(respond_until(opened, listening))
-            with socket.create_connection(listening.getsockname(), timeout=30) as odd:
+            with socket.create_connection(listening.getsockname(), timeout=60) as odd:
                 odd.sendall(said)
                 found = await asyncio.to_thread(call, listening.getsockname()[1], "GET", "/healthz")
             opened.set_result(None)

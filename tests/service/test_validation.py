@@ -117,7 +117,7 @@ def test_head_is_answered_as_get_without_the_body(service: Service, path: str) -
 @pytest.mark.service
 def test_head_of_a_stream_is_answered_and_leaves_no_client_behind(service: Service) -> None:
     for _ in range(30):  # more than may watch
-        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
         connection.request("HEAD", "/events")
         answer = connection.getresponse()
         assert answer.status == 200 and answer.getheader("content-type", "").startswith("text/event-stream")

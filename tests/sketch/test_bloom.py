@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.sketch.bloom import Bloom
+from gossamer.sketch import Bloom
 
 KEYS = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=200)
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 
 
 def noted(*microseconds: int) -> Durations:

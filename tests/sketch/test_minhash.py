@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.dedup.near import MAX_DISTANCE
-from gossamer.sketch.minhash import BINS, SHINGLE, distance, signature
+from gossamer.dedup import MAX_DISTANCE
+from gossamer.sketch import BINS, SHINGLE, distance, signature
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 

@@ -31,7 +31,7 @@ class GatedWriter:
 
     def commit(self, batch: Batch, now: Instant) -> Committed:
         self.entered.release()
-        assert self.may_commit.acquire(timeout=30)
+        assert self.may_commit.acquire(timeout=60)
         self.threads.add(threading.current_thread().name)
         if self.failure is not None:
             raise self.failure
@@ -84,7 +84,7 @@ class Scene:
 
     async def until_committing(self) -> None:
         """Until the writer has a batch in hand."""
-        assert await asyncio.to_thread(self.writer.entered.acquire, timeout=30)
+        assert await asyncio.to_thread(self.writer.entered.acquire, timeout=60)
 
     async def until_reported(self, commits: int) -> None:
         while len(self.commits) < commits:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import connect
+from gossamer.backends.sqlite.driver import connect
 from gossamer.backends.warc.reader import read_record
 from gossamer.config.overrides import HostOverrides, Overrides
 from gossamer.lab.simweb.run import SimwebProcess
@@ -114,7 +114,7 @@ def test_the_totals_are_those_of_one_worker(crawls: Crawls) -> None:
 def test_the_status_for_people_has_the_same_rows_and_the_options_of_the_whole_crawl(crawls: Crawls) -> None:
     one, three = (each.out.splitlines() for each in crawls.each("status"))
 
-    assert three[0] == f"Crawl in {crawls.three}: at rest, nothing left to do"
+    assert three[0] == f"Crawl in {crawls.three}: stopped, nothing left to do"
     assert [line for line in three if line.split() == ["workers", "3"]]
     assert [line[:19] for line in three if "workers" not in line][1:] == [line[:19] for line in one][1:]
 

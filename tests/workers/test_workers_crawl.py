@@ -31,8 +31,8 @@ TOLERANCE = 0.002  # of clocks in several processes
 
 WEB = small_web(
     seed=5,
-    hosts=60,
-    pages=500,
+    hosts=40,
+    pages=260,
     duplicate_rate=0.0,
     shared_address_hosts=0.5,
     crawl_delay_hosts=0.05,
@@ -99,7 +99,7 @@ def test_a_limit_of_pages_holds_for_all_workers_together_and_more_may_come_later
         assert rest.report["pages"] == ground_truth(stage.web.web()).documents
 
 
-def test_the_directory_knows_how_many_workers_it_is_for(tmp_path: Path) -> None:
+def test_the_directory_knows_how_many_workers_and_which_seeds_it_is_for(tmp_path: Path) -> None:
     with scene(tmp_path, WEB, ["--max-pages", 20]) as stage:
         assert gossamer(*stage.command, "--workers", WORKERS).status == 0
         layout = json.loads((stage.dir / "workers.json").read_text())
@@ -112,6 +112,13 @@ def test_the_directory_knows_how_many_workers_it_is_for(tmp_path: Path) -> None:
         resumed = gossamer(*stage.command)
         assert resumed.status == 0, resumed.err
         assert resumed.report["run_pages"] == 0
+
+        stranger = gossamer("crawl", "http://stranger.test/", *stage.resume)
+        assert stranger.status == 1
+        assert "http://stranger.test/ is none of them" in stranger.err
+
+        added = gossamer("crawl", "http://stranger.test/", *stage.resume, "--add-seeds")
+        assert added.status == 0, added.err
 
 
 def test_a_crawl_by_one_worker_is_not_continued_by_several(tmp_path: Path) -> None:
@@ -144,17 +151,6 @@ def test_interrupted_it_finishes_what_is_in_flight_and_goes_on_later(tmp_path: P
 
         assert gossamer(*stage.command).report["finished"] is True
         check_crawl(stage)
-
-
-def test_seeds_that_are_none_of_the_crawls_are_refused(tmp_path: Path) -> None:
-    with scene(tmp_path, WEB, [*OPTIONS, "--max-pages", 20]) as stage:
-        assert gossamer(*stage.command).status == 0
-        other = gossamer("crawl", "http://stranger.test/", *stage.resume)
-        assert other.status == 1
-        assert "http://stranger.test/ is none of them" in other.err
-
-        added = gossamer("crawl", "http://stranger.test/", *stage.resume, "--add-seeds")
-        assert added.status == 0, added.err
 
 
 def scope_of(stage: Scene) -> set[str]:

@@ -12,7 +12,7 @@ COMMANDS: dict[str, str] = {
     "simweb": "serve a simulated web (HTTP and DNS on loopback)",
     "status": "show the totals of a crawl",
     "hosts": "list hosts: queue, delay, failures, traps",
-    "pages": "list known pages",
+    "pages": "list known URLs",
     "explain": "explain a URL: how it was found, what was decided, what comes next",
     "export": "export pages, links, texts or the link graph",
     "index": "write a CDXJ index of the WARC files, for replay tools",

@@ -17,7 +17,7 @@ class Parser(argparse.ArgumentParser):
             prog=prog,
             usage=f"{prog} {usage}",
             description=description,
-            epilog=f"example:\n{example}",
+            epilog=f"{'examples' if example.strip().count(chr(10)) else 'example'}:\n{example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )

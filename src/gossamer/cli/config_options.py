@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.config.load import Config, make_config, read_toml
+from gossamer.config.load import Config, layered, make_config, read_toml
 from gossamer.crawl.run.opener import resolve_urls
 from gossamer.errors import ConfigError, UsageError
 
@@ -34,7 +34,7 @@ class Option:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("dir", str, "DIR", "directory of the crawl (default: crawl); a crawl that it holds is resumed"),
+    Option("dir", str, "DIR", "crawl directory (default: crawl); crawl and serve resume an existing crawl"),
     Option("store", str, "URL", "store of the crawl: sqlite:DIR is the same as --dir DIR"),
     Option("blobs", str, "URL", "archive of the crawl: file:DIR (default: warc in the crawl's directory)"),
     Option("seeds", str, "FILE", "read seeds from FILE, one per line; - is standard input"),
@@ -48,13 +48,16 @@ OPTIONS: tuple[Option, ...] = (
     Option("min_pages", int, "N", "exit with status 3 if fewer than N documents are stored at the end"),
     Option("max_depth", int, "N", "follow at most N links from a seed (default: 20)"),
     Option(
-        "order", str, "POLICY", "mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin's"
+        "order",
+        str,
+        "POLICY",
+        "mercator (default), best-first, bfs, dfs, novelty, balance, importance, or the name of a plugin",
     ),
     Option("delay", float, "SECONDS", "wait at least this long between requests to a host (default: 1)"),
     Option("delay_factor", float, "X", "wait at least X times as long as the last response took (default: 10)"),
     Option("concurrency", int, "N", "visit at most N hosts at a time (default: 80)"),
     Option("workers", int, "N", "crawl with N processes, each with its own share of the domains (default: 1)"),
-    Option("user_agent", str, "TEXT", "user agent; say here how to reach you"),
+    Option("user_agent", str, "TEXT", "user agent; include a contact address"),
     Option("dns", str, "HOST:PORT", "name server to use; several separated by commas"),
     Option("allow_private", bool, "", "permit private and loopback addresses"),
     Option("allow_networks", str, "NETWORK", "permit private addresses of NETWORK (repeatable)", "allow-network", True),
@@ -67,7 +70,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "search.queries", str, "TEXT", "take the first results of a search engine as seeds (repeatable)", "query", True
     ),
-    Option("filter.exclude_domains", str, "DOMAIN", "never enter DOMAIN (repeatable)", "exclude-domain", True),
+    Option("filter.exclude_domains", str, "DOMAIN", "do not crawl DOMAIN (repeatable)", "exclude-domain", True),
     Option("service.host", str, "ADDRESS", "bind to this address (default: 127.0.0.1)", "host"),
     Option("service.port", int, "N", "bind to this port (default: 8470; 0: any free port)", "port"),
     Option(
@@ -114,7 +117,7 @@ def config_from(
     keys = keys_of(file)
     given = {o.key: getattr(arguments, o.destination, None) for o in OPTIONS}
     try:
-        layers = _over(remembered or {}, resolve_urls(keys))
+        layers = layered(remembered or {}, resolve_urls(keys))
         options = resolve_urls({key: value for key, value in given.items() if value is not None})
         return make_config(*_nested(layers, options))
     except ConfigError as error:
@@ -135,16 +138,6 @@ def unsaid(remembered: Mapping[str, object], file: Mapping[str, object]) -> dict
         now = file.get(name)
         if isinstance(value, dict) and isinstance(now, dict):
             found[name] = {key: own for key, own in value.items() if key not in now}
-    return found
-
-
-def _over(remembered: Mapping[str, object], file: Mapping[str, object]) -> dict[str, object]:
-    """The keys of the file, and below them what is remembered; in sections key by key."""
-    found = {**remembered, **file}
-    for name, before in remembered.items():
-        now = file.get(name)
-        if isinstance(before, dict) and isinstance(now, dict):
-            found[name] = {**before, **now}
     return found
 
 

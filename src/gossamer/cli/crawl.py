@@ -1,6 +1,7 @@
 """`gossamer crawl`: the crawl itself."""
 
 import argparse
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,12 +28,12 @@ _MOST_NAMED = 5  # hosts that are named at the end
 USAGE = "[URL...] [options]"
 DESCRIPTION = """\
 Crawl from the given URLs until nothing is left, a limit is reached or you
-press Ctrl-C (once: finish what is in flight; twice: stop at once). Nothing is
-lost either way: the same command again goes on where this one stopped.
+press Ctrl-C (once: finish the visits in flight; twice: stop at once). Run the
+same command again to resume.
 
-Every option is also a key of gossamer.toml; the command line wins. On SIGHUP a
-running crawl takes scope, exclusions, limits and priority rules from the file
-again."""
+Most options are also keys of gossamer.toml; the command line takes precedence.
+SIGHUP reloads scope, limits, [filter], [host], [[priority.rules]] and [recrawl]
+from the file (see docs/OPERATING.md)."""
 
 EXAMPLE = """\
   gossamer crawl https://example.org/ --max-pages 1000 --user-agent 'mybot/1.0 (+https://example.org/)'
@@ -44,7 +45,7 @@ EXAMPLE = """\
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("urls", nargs="*", metavar="URL", help="a seed; https:// is added if it has no scheme")
     parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
-    parser.add_argument("--more", type=int, metavar="N", help="stop after N documents more than are stored")
+    parser.add_argument("--more", type=int, metavar="N", help="store N more documents, then stop")
     parser.add_argument("--add-seeds", action="store_true", help="add the URLs to the crawl in the directory")
     add_options(parser)
 
@@ -150,9 +151,10 @@ def crawl_and_report(
     add_seeds: bool = False,
     more: int | None = None,
     reread: Callable[[], Config] | None = None,
+    steps: Sequence[tuple[str, str, str]] = (),
 ) -> int:
-    """Run the crawl with its display, then say what came of it. `more` is what `--more` was given with. Returns the
-    exit status."""
+    """Run the crawl with its display, then print the report. `more` is the value of `--more`, `steps` are further rows
+    of "Next steps" in the report. Returns the exit status."""
     if config.workers > 1:
         from gossamer.workers.supervisor import run_workers as run_crawl
     else:
@@ -168,7 +170,7 @@ def crawl_and_report(
         code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
     finally:
         display.close()
-    print_results(config, last, sys.stdout, sys.stderr, more=more)
+    print_results(config, last, sys.stdout, sys.stderr, more=more, steps=steps)
     location = CrawlLocation.of(config)
     if not config.quiet and crawl_exists(location):
         if last.queued:
@@ -214,14 +216,33 @@ def _some_of(hosts: Sequence[str]) -> str:
     return ", ".join(map(printable, hosts[:_MOST_NAMED])) + (" …" if len(hosts) > _MOST_NAMED else "")
 
 
-def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO, *, more: int | None = None) -> None:
+def command_name(program: Path) -> str:
+    """How to call Gossamer from here: by its path if it is not on the search path."""
+    if program.name != "gossamer" or shutil.which("gossamer"):
+        return "gossamer"
+    here = Path.cwd()
+    return str(program.relative_to(here)) if program.is_relative_to(here) else str(program)
+
+
+def print_results(
+    config: Config,
+    last: Snapshot,
+    out: TextIO,
+    err: TextIO,
+    *,
+    more: int | None = None,
+    steps: Sequence[tuple[str, str, str]] = (),
+) -> None:
     """The report, and with --json the contract's object as the last line of `out`. The report is not on `out` where
     the page log or the object is."""
     if not config.quiet:
         directory = Path(config.dir)
         files = files_of(CrawlLocation.of(config))
         stream = err if config.json or config.log.pages == "-" else out
-        print_report(last, directory, stream, files, max_pages=config.max_pages, more=more)
+        program = command_name(Path(sys.argv[0]))
+        print_report(
+            last, directory, stream, files, max_pages=config.max_pages, more=more, program=program, steps=steps
+        )
     if config.json:
         print(json_line(to_contract(last)), file=out, flush=True)
 

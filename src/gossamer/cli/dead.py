@@ -85,11 +85,13 @@ def _change(part: HeldPart, wanted: DeadFilter, *, requeue: bool) -> int:
     return change(wanted, clock_of(part.directory).now(), ordering.standing)
 
 
-DEAD_COLUMNS = formatter.Columns(("SINCE", "<24"), ("REASON", "<20"), ("TRIES", ">5"), ("URL", "<40"), ("DETAIL", ""))
+DEAD_COLUMNS = formatter.Columns(("SINCE", "<20"), ("REASON", "<20"), ("TRIES", ">5"), ("URL", "<40"), ("DETAIL", ""))
 
 
 def dead_line(letter: Json) -> str:
     """A dead letter in columns: time of the last failure, reason, number of tries, URL, details of the reason."""
     detail = formatter.printable(str(letter["detail"]), 120) if letter["detail"] else ""
-    at, reason = str(letter["failed_at"] or "-"), str(letter["reason"] or "-")
+    failed_at = letter["failed_at"]
+    at = f"{str(failed_at)[:19]}Z" if failed_at else "-"
+    reason = str(letter["reason"] or "-")
     return DEAD_COLUMNS.line(at, reason, str(letter["tries"]), str(letter["url"]), detail)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options
-from gossamer.cli.crawl import crawl_and_report
+from gossamer.cli.crawl import command_name, crawl_and_report
 from gossamer.config.load import Config
 from gossamer.config.sections import RetrySection
 from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, resolve_urls, store_kind
+from gossamer.crawl.run.opener import resolve_urls, store_kind
 from gossamer.errors import ConfigError, DirectoryError, DirectoryInUse, UsageError
 from gossamer.observe import formatter
 from gossamer.version import __version__
@@ -66,10 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not config.quiet:
             size = f"{formatter.number_of(pages, 'URL')} on {formatter.number_of(hosts, 'host')}"
             print(f"crawling a simulated web of {size}", file=sys.stderr)
-        code = crawl_and_report(config, seeds)
-    if not config.quiet and crawl_exists(CrawlLocation.of(config)):
-        print(hints(config), file=sys.stderr if config.json else sys.stdout)
-    return code
+        return crawl_and_report(config, seeds, steps=next_steps(config))
 
 
 def demo_web(pages: int, hosts: int) -> "SimWebConfig":
@@ -123,24 +120,16 @@ def prepare(directory: Path) -> None:
         raise DirectoryError(f"cannot use {str(directory)!r}: {error.strerror}") from error
 
 
-def command_name(program: Path) -> str:
-    """The command as it can be typed here: not everybody has it on the path."""
-    if program.name != "gossamer" or shutil.which("gossamer"):
-        return "gossamer"
-    here = Path.cwd()
-    return str(program.relative_to(here)) if program.is_relative_to(here) else str(program)
-
-
-def hints(config: Config) -> str:
+def next_steps(config: Config) -> list[tuple[str, str, str]]:
+    """Rows for the report, in addition to those of every crawl."""
+    program = command_name(Path(sys.argv[0]))
+    rows = [("crawl", f"{program} crawl URL --max-pages 100", "crawl the real web")]
+    if store_kind(config.store).one_process:
+        return rows  # nothing is left to read
     named = f"--dir {config.dir}" if store_kind(config.store).in_directory else f"--store {config.store}"
     where = formatter.printable(named)
-    me = command_name(Path(sys.argv[0]))
-    tries = (
-        (f"{me} pages {where} --state stored --limit 10", "stored pages"),
-        (f"{me} pages {where} --json --state duplicate", "duplicates"),
-        (f"{me} dead {where}", "dead letters"),
-        (f"{me} status {where}", "totals"),
-        (f"{me} crawl URL --max-pages 100", "crawl the real web; see crawl --help"),
-    )
-    width = max(len(command) for command, _ in tries)
-    return "\n".join(["Try next", *(f"  {command:<{width}}  {what}" for command, what in tries)])
+    return [
+        ("totals", f"{program} status {where}", "URLs by state, errors by reason"),
+        ("duplicates", f"{program} pages {where} --json --state duplicate", "with the URL of the original"),
+        *rows,
+    ]

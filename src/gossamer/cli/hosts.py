@@ -19,13 +19,15 @@ from gossamer.reports.records import HOST_SORTS, HostFilter, HostRow, Json
 
 USAGE = "[--host HOST] [--sort ORDER] [--limit N] [--cut] [--json]"
 DESCRIPTION = """\
-Show one line per host: state, queued and fetched URLs, the delay in force, the
-next contact, then orders given through the service, and excluded URLs by
-reason; below it, each URL shape that was cut as a trap. The crawl may be
-running."""
+List the hosts, one per line: state, queued and fetched URLs, the delay in
+force, the next contact, then overrides set through the service, and excluded
+URLs by reason; below it, each URL shape that was cut as a trap. The crawl may
+be running."""
 EXAMPLE = """\
   gossamer hosts --sort queued --limit 20
   gossamer hosts --cut --json | jq .cuts"""
+
+_STATES = {"resting": "waiting"}  # as text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             output.write_object(about)
         else:
             output.write_line("\n".join(host_lines(about, columns)))
-    output.close("no such hosts")
+    output.close("no matching hosts")
     return 0
 
 
@@ -99,7 +101,13 @@ def host_lines(about: Json, columns: formatter.Columns) -> list[str]:
     if excluded:
         remarks.append("excluded: " + ", ".join(f"{reason} {n}" for reason, n in excluded.items()))
     counts = (str(about["queued"]), str(about["fetched"]))
-    named = (str(about["host"]), str(about["state"]), *counts, formatter.seconds(delay), contact)
+    named = (
+        str(about["host"]),
+        _STATES.get(str(about["state"]), str(about["state"])),
+        *counts,
+        formatter.seconds(delay),
+        contact,
+    )
     lines = [columns.line(*named, "  ".join(remarks))]
     lines += [f"    {cut['reason']}  {cut['shape']}: {cut['figures']}" for cut in cuts]
     return [formatter.printable(line) for line in lines]

@@ -82,11 +82,11 @@ def overview() -> str:
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     return (
-        "gossamer: a polite, prioritised, crash-proof web crawler\n\n"
+        "gossamer: a polite, prioritised, crash-safe web crawler\n\n"
         "usage: gossamer COMMAND [options]\n\n"
         f"{commands}\n\n"
-        "gossamer COMMAND --help explains a command; gossamer --version names this one.\n"
-        "To see it work, without a network: gossamer demo\n"
+        "Run 'gossamer COMMAND --help' for details of a command, 'gossamer --version' for the version.\n"
+        "Run 'gossamer demo' for a demonstration that needs no network.\n"
     )
 
 

@@ -7,10 +7,16 @@ from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
-from gossamer.config.load import Config, known_shape, make_config
+from gossamer.config.load import Config, make_config
 from gossamer.config.policies import PolicyCache
-from gossamer.crawl.run.directory import read_layout
-from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, crawl_exists, open_crawl, resolve_urls, store_kind
+from gossamer.crawl.run.opener import (
+    CrawlLocation,
+    OpenCrawl,
+    crawl_exists,
+    remembered_options,
+    resolve_urls,
+    store_kind,
+)
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
 from gossamer.model.units import HostKey, Url
 from gossamer.observe.formatter import Columns, json_line
@@ -20,11 +26,9 @@ from gossamer.reports.scores import Scores, scores_of
 
 
 def add_location_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dir", metavar="DIR", help="the crawl's directory (default: that of gossamer.toml, or crawl)")
-    parser.add_argument("--store", metavar="URL", help="the crawl's store: sqlite:DIR is the same as --dir DIR")
-    parser.add_argument(
-        "--blobs", metavar="URL", help="the crawl's archive: file:DIR (default: as the crawl remembers)"
-    )
+    parser.add_argument("--dir", metavar="DIR", help="crawl directory (default: as in gossamer.toml, or crawl)")
+    parser.add_argument("--store", metavar="URL", help="store of the crawl: sqlite:DIR is the same as --dir DIR")
+    parser.add_argument("--blobs", metavar="URL", help="archive of the crawl: file:DIR (default: its stored location)")
 
 
 def add_heading_option(parser: argparse.ArgumentParser) -> None:
@@ -92,17 +96,7 @@ def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dic
     """What the crawl that is meant remembers, as far as the file does not say it; nothing if there is no crawl yet."""
     config = config_from(arguments, file)
     location = CrawlLocation.of(config)
-    if not crawl_exists(location):
-        return {}
-    try:
-        if (layout := read_layout(location.directory)) is not None:
-            remembered = layout[1]
-        else:
-            with open_crawl(location) as crawl:
-                remembered = crawl.reader.status.options()
-    except NotThisCrawl:
-        return {}  # what opens it for more than this says what is wrong with it
-    return unsaid(known_shape(remembered), keys_of(file))
+    return unsaid(remembered_options(location), keys_of(file))
 
 
 def config_in(location: CrawlLocation) -> Config:

@@ -1,4 +1,4 @@
-"""`gossamer pages`: a line for every known page."""
+"""`gossamer pages`: a line for every known URL."""
 
 import argparse
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from gossamer.observe import formatter
 from gossamer.reports.all_workers import list_pages
 from gossamer.reports.export.formats import page_object
 from gossamer.reports.export.tables import PageColumns
-from gossamer.reports.records import PageFilter, PageRow, timestamp
+from gossamer.reports.records import PageFilter, PageRow
 
 USAGE = "[--state STATE] [--host HOST] [--parts] [--json] [options]"
 DESCRIPTION = """\
-Show one line per known page: time of the visit, priority, depth, size in
-bytes, HTTP status (or the state, if there was no response) and URL. The
-priority is the score that the ordering of the crawl gives the page now. The
+List the known URLs, one per line: time of the last visit, priority, depth,
+size in bytes, HTTP status (or the state, if there was no response) and URL.
+The priority is the current score of the URL in the ordering of the crawl. The
 crawl may be running."""
 EXAMPLE = """\
   gossamer pages --state stored --limit 20
@@ -54,14 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 parts = None if parts_of is None else parts_of(row.facts)
                 output.write_line(page_line(row, scores.total(row.facts), parts))
-    output.close("no such pages")
+    output.close("no matching pages")
     return 0
 
 
 def page_line(row: PageRow, priority: float, parts: Mapping[str, float] | None = None) -> str:
     """A page as a line, with the parts of its priority after the URL if they are given."""
     status = str(row.status or row.state.word)
-    line = formatter.page_line(timestamp(row.at), priority, row.depth, row.size, status, row.url)
+    line = formatter.page_line(formatter.date_time(row.at), priority, row.depth, row.size, status, row.url)
     if parts is None:
         return line
     return f"{line}  " + " ".join(f"{name}={value:.4f}" for name, value in parts.items())

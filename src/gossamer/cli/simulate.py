@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run_recrawl(arguments: argparse.Namespace) -> int:
     simulate_recrawl.check_installed()
-    from gossamer.lab.simulate.recrawl_report import plot
+    from gossamer.lab.simulate.recrawl_compare import plot
 
     drawing = drawing_of(arguments)
     comparison = simulate_recrawl.run(arguments, _teller())

@@ -50,8 +50,7 @@ def check_installed() -> None:
 
 def run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> "Comparison":
     """The comparison that was asked for, printed. Raises UsageError naming what cannot be."""
-    from gossamer.lab.simulate.recrawl_compare import compare
-    from gossamer.lab.simulate.recrawl_report import as_json, plain_table, time_tables
+    from gossamer.lab.simulate.recrawl_compare import as_json, compare, plain_table, time_tables
 
     for name in _NOT_HERE:
         if getattr(arguments, name) is not None:

@@ -9,13 +9,13 @@ from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import Overrides
 from gossamer.crawl.run.opener import open_crawl
-from gossamer.library.crawl_status import for_what, read_status, status_object
+from gossamer.library.crawl_status import read_status, status_object
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatter
 from gossamer.observe.formatter import Section, plain_report
 from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates
 from gossamer.observe.snapshot import Snapshot
-from gossamer.observe.wait_reasons import Waits
+from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.reports.records import MOST_OVERDUE, Json
 
 USAGE = "[--dir DIR] [--json]"
@@ -24,7 +24,7 @@ Show the totals of a crawl and what it is waiting for. The crawl may be
 running."""
 EXAMPLE = "  gossamer status\n  gossamer status --dir news --json | jq .waits"
 
-_MOST_NAMED = 5  # hosts of a kind of order
+_MOST_NAMED = 5  # hosts for each kind of override
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,15 +42,16 @@ def run(arguments: argparse.Namespace) -> int:
     found, waits, now, running = status.totals, status.waits, status.now, status.holder is not None
     by_whom = f" (process {status.holder})" if status.holder else ""
     left = ", nothing left to do" if found["finished"] else ""
-    title = f"Crawl in {formatter.printable(str(location.directory))}: {status.state}{by_whom}{left}"
-    pending = f"Waiting for {waited}" if (waited := for_what(waits, running, now)) else ""
+    state = status.state if running else "stopped"
+    title = f"Crawl in {formatter.printable(str(location.directory))}: {state}{by_whom}{left}"
+    pending = pending_title(waits, running, now)
     sections = [
         Section(title, tuple(total_rows(found, status.live))),
-        Section(pending or "Later", waits_rows(waits, now)),
-        Section("Ordered through the service", orders_rows(status.overrides)),
+        Section(pending or "Scheduled", waits_rows(waits, now)),
+        Section("Overrides set through the service", override_rows(status.overrides)),
         Section("Recrawls", recrawl_rows(found, status.freshness)),
         *outcome_sections(found),
-        Section("Remembered options", option_rows(status.options)),
+        Section("Stored settings", option_rows(status.options)),
     ]
     shown = [Section(section.title, without_zeros(section.rows)) for section in sections]
     sys.stdout.write(plain_report([section for section in shown if section.rows or section.title == pending]))
@@ -60,12 +61,22 @@ def run(arguments: argparse.Namespace) -> int:
 # --- what it waits for -------------------------------------------------------------------------------------
 
 
+def pending_title(waits: Waits, running: bool, now: Instant) -> str:
+    """What a running crawl is waiting for, or what a stopped one would have to do; empty if it is nothing."""
+    waited = waiting_for(waits, now)
+    if running:
+        return f"Waiting for {waited}" if waited else ""
+    if waited:
+        return f"Not running; next: {waited}"
+    return "Not running" if waits.due else ""
+
+
 def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
     def first(what: str, when: Instant | None) -> str:
         if when is None:
             return ""
         ahead = f" (in {formatter.span(when - now)})" if when > now else ""
-        return f"{what} {formatter.timestamp(when)}{ahead}"
+        return f"{what} {formatter.date_time(when)}{ahead}"
 
     def known(count: int | None, counted_to: int | None = None) -> str:
         return "unknown" if count is None else formatter.or_more(count, counted_to)
@@ -76,22 +87,22 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
     return (
         ("in flight", known(waits.in_flight), unread),
         ("due now", known(waits.due), ready),
-        ("hosts cooling down", known(waits.resting_hosts, hosts), first("first ready", waits.next_contact)),
+        ("hosts waiting", known(waits.resting_hosts, hosts), first("first ready", waits.next_contact)),
         ("retries", known(waits.retries, urls), first("next due", waits.next_retry)),
         ("recrawls", known(waits.recrawls, urls), first("next due", waits.next_recrawl)),
         (
             "missing",
             known(waits.missing),
-            first("retried by a run after", waits.next_missing),
+            first("next retry", waits.next_missing),
         ),
     )
 
 
-# --- what was ordered --------------------------------------------------------------------------------------
+# --- overrides ---------------------------------------------------------------------------------------------
 
 
-def orders_rows(overrides: Overrides) -> tuple[tuple[str, str, str], ...]:
-    """A row for each kind of order that was given, with the first hosts that it is about."""
+def override_rows(overrides: Overrides) -> tuple[tuple[str, str, str], ...]:
+    """A row for each kind of override, with the first hosts that it applies to."""
     hosts = overrides.hosts
 
     def named(which: Iterable[HostKey]) -> str:
@@ -114,28 +125,27 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
     """Empty before the first visit."""
     if figures.fresh is None or figures.price is None:
         return ()
-    dear = (
-        f"; higher for {formatter.number_of(figures.dear_hosts, 'host')} with too few allowed visits"
-        if figures.dear_hosts
-        else ""
-    )
-    price = f"at a price of {figures.price:.4g}{dear}"
+    rates = format_rates(figures)
     rows = (
         ("freshness", f"{100 * figures.fresh:.1f} %", "of the pages, estimated"),
-        ("scheduled", formatter.count(figures.scheduled), ", ".join(filter(None, (format_budget(figures), price)))),
-        ("visits", formatter.count(_number(found["fetched"])), format_rates(figures)),
+        ("scheduled", formatter.count(figures.scheduled), format_budget(figures)),
+        *([("requests", formatter.count(_number(found["fetched"])), rates)] if rates else []),
         (
             "overdue",
             formatter.or_more(figures.overdue, MOST_OVERDUE),
             f"{formatter.count(figures.waiting)} queued",
         ),
+    )
+    if not found["refreshed"]:
+        return rows
+    return (
+        *rows,
         ("visited again", formatter.count(_number(found["refreshed"])), ""),
         ("not modified", formatter.count(_number(found["not_modified"])), "304 responses"),
         ("unchanged", formatter.count(_number(found["unchanged"])), ""),
         ("changed", formatter.count(_number(found["changed"])), ""),
         ("reported", formatter.count(_number(found["reported"])), "changes reported by sitemaps and feeds"),
     )
-    return rows if found["refreshed"] else rows[:4]
 
 
 def without_zeros(rows: tuple[tuple[str, str, str], ...]) -> tuple[tuple[str, str, str], ...]:
@@ -174,7 +184,7 @@ def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]
     ]
     if live is not None:
         shares = " / ".join(f"{share:.0f}" for share in live.selector_shares)
-        rows.append(("load", live.load, formatter.printable(f"{live.load_reason}; turns by class: {shares} %")))
+        rows.append(("load", live.load, formatter.printable(f"{live.load_reason}; visits by group: {shares} %")))
     return rows
 
 
@@ -205,7 +215,7 @@ def outcome_sections(found: Json) -> list[Section]:
         Section("Other outcomes", _rows(others)),
         Section("Status codes", _rows(_counts(found["statuses"]))),
         Section("Errors by reason", _rows(_counts(found["errors"]))),
-        Section("Excluded by reason", _rows(_counts(found["excluded"]))),
+        Section("Refused links and excluded URLs, by reason", _rows(_counts(found["excluded"]))),
         Section("Dead letters by reason", _rows(_counts(found["dead_by_reason"]))),
     ]
 

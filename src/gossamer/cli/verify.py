@@ -14,9 +14,7 @@ from gossamer.crawl.run.opener import CrawlLocation, HeldPart, hold_crawl, open_
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.ports import Archive, AuditReader
-from gossamer.reports.verify.files import FileChecker
-from gossamer.reports.verify.problems import Findings, Kind, Problem, check_rows, joined_findings
-from gossamer.reports.verify.repair import repair
+from gossamer.reports.verify import FileChecker, Findings, Kind, Problem, check_rows, joined_findings, repair
 
 USAGE = "[--repair] [--dir DIR] [--json]"
 DESCRIPTION = """\

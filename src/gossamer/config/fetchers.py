@@ -5,7 +5,7 @@ from typing import Final
 
 from gossamer.clock import Clock
 from gossamer.config.load import Config
-from gossamer.fetch.ftp.fetcher import FtpFetcher
+from gossamer.fetch.ftp import FtpFetcher
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.ports import Fetcher, FetchLimits, SchemeFetcher

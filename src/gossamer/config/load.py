@@ -218,6 +218,16 @@ def _identity_of(remembered: Mapping[str, object], identity: Mapping[str, object
     return found
 
 
+def layered(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
+    """The keys of both; `above` has precedence, in sections key by key."""
+    found = {**below, **above}
+    for name, before in below.items():
+        now = above.get(name)
+        if isinstance(before, dict) and isinstance(now, dict):
+            found[name] = {**before, **now}
+    return found
+
+
 def make_config(file: Mapping[str, object], options: Mapping[str, object]) -> Config:
     """The defaults, overridden by the file, overridden by the options that are not None. Raises ConfigError."""
     if "rehearse" in file:

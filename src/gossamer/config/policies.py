@@ -15,10 +15,9 @@ from gossamer.config.load import Config
 from gossamer.config.sections import HostSection, PriorityRuleSection, RecrawlRuleSection, RecrawlSection
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import AddressPolicy, parse_networks
-from gossamer.filter.canonical import Canonicaliser
+from gossamer.filter.canonical import Canonicaliser, CanonicalRules
 from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, host_table, is_trap_exempt
 from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, MAX_REPEATS, EntryRules
 from gossamer.filter.scope import Scope, parse_domains, parse_scope
 from gossamer.filter.trap_budget import GRACE, HOSTS_PER_DOMAIN, TrapPolicy
@@ -124,11 +123,6 @@ def trap_exemption(config: Config) -> Callable[[HostKey], bool]:
     if not config.traps.cut:
         return lambda host: True
     return partial(is_trap_exempt, _host_rules(config))
-
-
-def any_host_exempt(config: Config) -> bool:
-    """Whether any host is exempt from trap detection."""
-    return not config.traps.cut or any(own.trap is False for own in config.host.values())
 
 
 def trap_policy_for(config: Config) -> TrapPolicy:

@@ -2,13 +2,20 @@
 
 import math
 import re
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 from typing import Annotated, Literal
 
 import msgspec
 
-from gossamer.config.trusted_domains import trusted_by_default
 from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS
+
+
+@cache
+def trusted_by_default() -> tuple[str, ...]:
+    lines = files("gossamer.config").joinpath("trusted_domains.txt").read_text(encoding="ascii").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

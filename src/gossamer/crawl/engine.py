@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from gossamer.clock import Clock, FastClock
-from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.crawl.requeue import Requeue
-from gossamer.crawl.rules.limit_enforcement import LimitEnforcement
-from gossamer.crawl.rules.readmission import Readmission
 from gossamer.crawl.run.recovery import WarmUp
+from gossamer.crawl.run.rule_changes import LimitEnforcement, Readmission
 from gossamer.crawl.slots import LoadDetector, Slots, open_file_limit, overflow_capacity
 from gossamer.crawl.visit.host_context import HostContexts
+from gossamer.crawl.visit.settle import CrawlState
 from gossamer.crawl.visit.visit import Visitor
 from gossamer.errors import GossamerError
 from gossamer.fetch.http.body import BodyMemory
@@ -114,7 +113,7 @@ class Engine(CrawlObserver):
         self._clock = state.clock
         self.observers = observers
         self._host_contexts = host_contexts
-        self._visitor = stages.visitor
+        self.visitor = stages.visitor
         self.documents = stages.documents
         self.requeue = stages.requeue
         self.events = stages.events
@@ -221,7 +220,7 @@ class Engine(CrawlObserver):
     async def _visit(self, visit: Visit) -> None:
         self.observers.visit_started(visit)
         try:
-            await self._visitor.visit(visit)
+            await self.visitor.visit(visit)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # a bug: the crawl must stop with an error, not lose a slot silently

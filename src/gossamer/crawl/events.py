@@ -11,10 +11,9 @@ from typing import NamedTuple, Protocol
 
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.model.batch import Batch, Committed
-from gossamer.model.document import ProcessedDocument
 from gossamer.model.outcome import Response
 from gossamer.model.queue_depth import QueueDepth
-from gossamer.model.settlement import Settlement
+from gossamer.model.settlement import ProcessedDocument, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Visit
 from gossamer.model.units import Instant, Url

@@ -11,8 +11,7 @@ from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
 from gossamer.frontier.selector import Load
 from gossamer.model.batch import Batch, Committed, RobotsRecord
-from gossamer.model.document import ProcessedDocument
-from gossamer.model.settlement import Settlement
+from gossamer.model.settlement import ProcessedDocument, Settlement
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant
 from gossamer.observe.audit import Violation

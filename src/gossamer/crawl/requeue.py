@@ -14,12 +14,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from gossamer.config.sections import RecrawlSection
-from gossamer.crawl.counters import Counters
 from gossamer.crawl.observers import CrawlObserver
+from gossamer.crawl.visit.settle import Counters
 from gossamer.model.batch import Batch, Committed, RobotsRecord
-from gossamer.model.document import ProcessedDocument
 from gossamer.model.requeue import REFRESHING, DueCursor, RequeueOrder
-from gossamer.model.settlement import Settlement
+from gossamer.model.settlement import ProcessedDocument, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant, Seconds

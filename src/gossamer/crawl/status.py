@@ -1,22 +1,30 @@
-"""The state of a running crawl for its snapshot: depths of all bounded queues, internal timings, memory and CPU time.
+"""The state of a running crawl for its snapshot: depths of all bounded queues, internal timings, memory and CPU time,
+and what became of the seeds.
 
 docs/ARCHITECTURE.md says what slows down when a queue fills.
 """
 
 import resource
+from collections import Counter
 from typing import Final, Protocol
 
 from gossamer.clock import cpu_seconds
+from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.engine import Engine
 from gossamer.fetch.dns.resolver import MAX_LOOKUPS, Resolver, ResolverStatistics
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import ExchangeTimes
+from gossamer.filter.canonical import Canonical
+from gossamer.filter.domains import registrable_domain
 from gossamer.model.queue_depth import QueueDepth
+from gossamer.model.states import UrlState
+from gossamer.model.units import Url
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import PHASES, Internals, ProcessUse
-from gossamer.seen.url_seen import SeenStatistics
-from gossamer.sketch.durations import Durations
+from gossamer.observe.snapshot import PHASES, Internals, ProcessUse, SeedCounts
+from gossamer.reports.ports import StatusReader
+from gossamer.seen import SeenStatistics
+from gossamer.sketch import Durations
 from gossamer.store.threads import ReaderThread, WriterThread
 
 QUEUES: Final = ("hosts", "names", "visits", "bodies", "documents", "store_reads", "batch", "listeners", "log")
@@ -110,3 +118,41 @@ def internals_of(
         hosts_failing=hosts_failing,
         rss_bytes=rss_bytes(),
     )
+
+
+_MOST_HOPS = 20  # redirects that are followed from a seed
+_HELD = (UrlState.STORED, UrlState.DUPLICATE)
+
+
+def count_seeds(status: StatusReader, admission: Admission) -> SeedCounts:
+    """The seeds that led to a page, and the others by reason. A seed of another worker, or one that is queued, is
+    neither. Takes some ten microseconds for each seed. Raises StoreFailed."""
+    given = stored = 0
+    failed: Counter[str] = Counter()
+    for seed in status.seeds():
+        given += 1
+        outcome = _outcome_of(seed, status, admission)
+        if outcome == "":
+            stored += 1
+        elif outcome is not None:
+            failed[outcome] += 1
+    return SeedCounts(given, stored, dict(failed.most_common()))
+
+
+def _outcome_of(seed: Url, status: StatusReader, admission: Admission) -> str | None:
+    """Why a seed led to no page; empty if it did, None if that is not known yet."""
+    url: str = seed
+    for _ in range(_MOST_HOPS):
+        target = admission.canonical(url, seed)
+        if not isinstance(target, Canonical):
+            return target.reason
+        domain, fingerprint = registrable_domain(target.host), admission.fingerprint_of(target.url, target.host)
+        found = status.outcome_of(domain, fingerprint)
+        if found is None or found.state is UrlState.QUEUED:
+            return None
+        if found.state in _HELD:
+            return ""
+        if found.state is not UrlState.REDIRECT or found.reason is not None or found.redirect_to is None:
+            return found.reason or (found.state.word if found.status is None else f"status_{found.status}")
+        url = found.redirect_to
+    return "too_many_redirects"

@@ -11,15 +11,14 @@ is cut is not requested, and is stored as excluded, so that it can be requeued i
 from collections.abc import Callable, Iterator, Sequence
 
 from gossamer.crawl.observers import CrawlObserver
-from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
+from gossamer.dedup import SOFT_404, Soft404Detector
 from gossamer.filter.canonical import end_of_authority, parse_canonical
 from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.parameter_learner import ParameterLearner
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, PageValue, TemplateSketch, TrapPolicy
 from gossamer.filter.url_shape import Shape, shape_of
 from gossamer.model.batch import Batch, LearntParameter, RobotsRecord
-from gossamer.model.document import ProcessedDocument
-from gossamer.model.settlement import Settlement
+from gossamer.model.settlement import ProcessedDocument, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import Domain, HostId, HostKey, Instant, Url
@@ -62,6 +61,10 @@ class TrapAccounts:
         self._shapes = 0  # held by `_hosts`
         self._changed: dict[HostId, HostBudget] = {}  # to be stored with the next batch
         self._changed_domains: dict[int, DomainBudget] = {}
+
+    def change_exemption(self, is_free: Callable[[HostKey], bool]) -> None:
+        """From now on these hosts are exempt from cuts."""
+        self._is_free = is_free
 
     def __len__(self) -> int:
         """The number of shapes in memory, plus one for each host."""

@@ -19,7 +19,7 @@ from gossamer.extract.charset import replaced_in_utf8
 from gossamer.extract.page_meta import OUR_NAME, DirectivesFor, declared_language
 from gossamer.extract.tree import page_tree
 from gossamer.model.formats import LongLink, long_link
-from gossamer.sketch.minhash import signature
+from gossamer.sketch import signature
 
 # The standard's steps: a number (only its digits and dots matter), a separator, an optional `url=`, the target.
 # Possessive quantifiers: a megabyte of digits is read once.
@@ -123,7 +123,7 @@ class PageContent(NamedTuple):
     first_long: list[LongLink]  # of these, without data: URIs
     replaced: int  # characters that were invalid in its encoding
     deep_links: int  # among `hrefs`, those nested deeper than DEEPEST; counted in large pages only
-    signature: bytes | None = None  # of its text (gossamer.sketch.minhash), if requested and if there is enough text
+    signature: bytes | None = None  # of its text (gossamer.sketch), if requested and if there is enough text
     canonical: str | None = None  # the first rel=canonical in the head, even if it is this page
     language: str | None = None  # as declared, in the form of BCP 47
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from gossamer.fetch.http.options import HostOptions
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.units import HostKey, Seconds, Url
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 
 
 class ExchangeTimes:

@@ -3,10 +3,8 @@
 Input is text: the `href`s of a page, a seed, the target of a redirect. It passes through these steps:
 
   1. `canonical`: the text is brought into canonical form, or refused with a reason (`bad_url`, `bad_scheme`,
-     `blocked_port`, `url_too_long`). `authority` parses the part before the path and folds percent-escapes,
-     `query_rules` drops what the configuration calls noise.
-  2. `links`: the same for all links of a page in one tight loop (`fast_join` for the simple ones), with the queries of
-     pages that are not UTF-8.
+     `blocked_port`, `url_too_long`), without what the configuration calls noise.
+  2. `links`: the same for all links of a page in one tight loop, with the queries of pages that are not UTF-8.
   3. `rules`: is the URL in scope (`scope`, `domains`), close enough to a seed, short enough, of a wanted type, and
      free of repetitions? `host_table` has the patterns and the rules of individual hosts.
   4. `identity`: is it the same as another URL? Parameters that do not change the document are listed, or learned for

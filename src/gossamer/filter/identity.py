@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from gossamer.filter.query_rules import (
+from gossamer.filter.canonical import (
     SESSION_PARAMETERS,
     TRACKING_PARAMETERS,
     TRACKING_PREFIXES,

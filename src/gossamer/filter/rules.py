@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from gossamer.errors import ConfigError
-from gossamer.filter.host_table import HostRules, HostTable, UrlPattern
+from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, is_trap_exempt
 from gossamer.filter.scope import Scope, covering_suffix
 from gossamer.model.units import Domain, HostKey, Url
 
@@ -185,7 +185,9 @@ class EntryRules:
                 f"{len(url)} bytes, at most {self.max_url_bytes}",
             ),
             _line("excluded domains", excluded and "excluded_domain", excluded or "no match"),
-            _line("scope", None if admitted else "out_of_scope", admitted or f"{host} is not in scope"),
+            _line(
+                "scope", None if admitted else "out_of_scope", admitted or f"{host} is outside the scope {self.scope}"
+            ),
             _line("shape", "trap_limit" if trapped else None, f"segments: {segments}, parameters: {parameters}"),
             _line("repeats", repeated and REPEATS, repeated or "none"),
             _line("extension", "extension" if extension in self.excluded_extensions else None, extension or "none"),
@@ -203,8 +205,11 @@ class EntryRules:
         found = repeats_itself(path, query, self.max_repeats)
         if found is None:
             return None
-        own = self.host_rules.for_host(host)
-        return None if own is not None and own.trap_exempt else found
+        return None if is_trap_exempt(self.host_rules, host) else found
+
+    def may_be_cut(self, host: HostKey) -> bool:
+        """Whether URLs of this host may be cut as a trap."""
+        return self.max_repeats is not None and not is_trap_exempt(self.host_rules, host)
 
     def _judge_patterns(self, url: Url, host: HostKey) -> tuple[str | None, str]:
         reason, said = _match_patterns(url, self.include_patterns, self.exclude_patterns)

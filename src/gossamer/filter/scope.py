@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TypeVar
 
 from gossamer.errors import ConfigError
@@ -10,6 +11,7 @@ from gossamer.filter.domains import registrable_domain
 from gossamer.model.units import Domain, HostKey
 
 T = TypeVar("T", bound=str)
+_MOST_NAMED = 5  # names of each kind in the text of a scope
 
 
 class LayeredSet(Set[T]):
@@ -73,13 +75,26 @@ class Scope:
         return replace(self, hosts=wider, suffixes=suffixes)
 
     def admitted_by(self, host: HostKey) -> str | None:
-        """The part of the scope that admits `host` (`tld:nz` as `domain:nz`, which is equivalent), or None."""
+        """The part of the scope that admits `host`, or None."""
         if self.everything:
             return "any"
         if host in self.hosts:
             return f"host:{host}"
         suffix = covering_suffix(host, self.suffixes)
-        return None if suffix is None else f"domain:{suffix}"
+        return None if suffix is None else self._of_suffix(suffix)
+
+    def __str__(self) -> str:
+        """As configured: `host,tld:nz`. Some names of a long list; none next to `host` or `domain`, which add seeds."""
+        if self.everything:
+            return "any"
+        of_seeds = [kind for kind, on in (("host", self.of_seed_hosts), ("domain", self.of_seed_domains)) if on]
+        hosts = () if self.of_seed_hosts else islice(self.hosts, _MOST_NAMED)
+        suffixes = () if self.of_seed_domains else islice(self.suffixes, _MOST_NAMED)
+        return ",".join([*of_seeds, *sorted(f"host:{host}" for host in hosts), *sorted(map(self._of_suffix, suffixes))])
+
+    def _of_suffix(self, suffix: str) -> str:
+        # A single label names a top-level domain, unless it is that of a seed such as `localhost`.
+        return f"{'domain' if '.' in suffix or self.of_seed_domains else 'tld'}:{suffix}"
 
 
 def covering_suffix(host: HostKey, suffixes: Set[str]) -> str | None:

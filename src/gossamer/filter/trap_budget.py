@@ -10,7 +10,7 @@ is never cut, however many pages it has, and one that brings nothing is *cut* af
 
 One sign counts against a shape whatever its content: self-generating pages. If the pages of a shape each link to
 several new pages of that shape, and hardly ever to a known one, they were generated: people link to pages that exist.
-The same holds for a set of shapes whose pages and redirects lead only to new ones of the set (`shape_links`).
+The same holds for a set of shapes whose pages and redirects lead only to new ones of the set (`url_shape.ShapeLinks`).
 
 `DomainBudget` does the same for the hosts of a registrable domain.
 
@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from gossamer.filter.shape_links import ShapeLinks
-from gossamer.filter.url_shape import Shape
+from gossamer.filter.url_shape import Shape, ShapeLinks
 
 SAME, ALIKE, FACETS, ENDLESS, HOSTS = "trap:same", "trap:alike", "trap:facets", "trap:endless", "trap:hosts"
 """Why a shape was cut: its pages are identical, near-duplicates, faceted lists, or self-generating. And why a host was:

@@ -1,4 +1,5 @@
-"""The shape of a URL: its structure without names and numbers. Hot: benchmarks/bench_traps.py.
+"""The shape of a URL: its structure without names and numbers; and the links between the shapes of a host. Hot:
+benchmarks/bench_traps.py.
 
 `/article/17` and `/article/18` have the same shape, `/article/#`; so have all months of a calendar and all pages that a
 generator invents. Every shape of a host has a budget (`trap_budget`), at two levels:
@@ -8,8 +9,16 @@ generator invents. Every shape of a host has a budget (`trap_budget`), at two le
   own, as on a host of random words, the coarse one collects them.
 
 The depth of a path is not part of its shape: otherwise a growing path would get a new budget at each level.
+
+A page of one shape that links only to new pages of its shape was generated (`trap_budget`). A host can do the same with
+several shapes: pages of `/a/#` link to new pages of `/b/#`, and these to new ones of `/a/#`; or every link is a
+redirect to a new page. So links are counted by the shapes they lead from and to (`ShapeLinks`). A pair of shapes
+*breeds* if hardly any of its links leads to a known page. Shapes that can reach each other over such pairs are an
+*endless set* if each of their pages leads to another new one in it. Pages that people made lead back: an article to its
+author, whose page lists the article.
 """
 
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 _NAMED = 2  # leading directories that count by name
@@ -72,3 +81,88 @@ def shape_of(url: str, path_start: int) -> Shape:
 def is_name(folder: str) -> bool:
     """Whether a directory is distinguished by its name: a word, not an id or a title."""
     return 0 < len(folder) <= _LONGEST_NAME and folder.replace("-", "").replace("_", "").isalpha()
+
+
+_KNOWN = 0.01  # share of known pages among those that a pair of shapes links to
+_MIN_NEW = 3  # links before a pair counts
+_NEW_PER_PAGE = 0.9
+_MIN_PAGES = 10  # of a set; and one of each of its shapes
+_MOST_TARGETS = 32  # shapes that the links of one shape are counted for
+
+Counts = Mapping[str, tuple[int, int]]
+"""By shape: links to known and to new pages."""
+
+
+class ShapeLinks:
+    """Counts of the links between a host's shapes, as far as they were examined."""
+
+    __slots__ = ("_links", "_pages", "pages", "pairs")
+
+    def __init__(self) -> None:
+        self._pages: dict[str, int] = {}  # pages and redirects examined
+        self._links: dict[str, dict[str, tuple[int, int]]] = {}
+        self.pages = 0  # all of them
+        self.pairs = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeLinks) and self.to_plain() == other.to_plain()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def pages_of(self, shape: str) -> int:
+        """How many pages of a shape were examined."""
+        return self._pages.get(shape, 0)
+
+    def count(self, shape: str, links: Counts) -> None:
+        """Count the links of a page, or a redirect as its only link."""
+        self.pages += 1
+        self._pages[shape] = self._pages.get(shape, 0) + 1
+        targets = self._links.setdefault(shape, {})
+        for target, (known, new) in links.items():
+            before = targets.get(target)
+            if before is not None:
+                targets[target] = (before[0] + known, before[1] + new)
+            elif len(targets) < _MOST_TARGETS:
+                targets[target] = (known, new)
+                self.pairs += 1
+
+    def endless_set(self, shape: str) -> frozenset[str]:
+        """The endless set of several shapes that `shape` belongs to; empty if there is none."""
+        leads_to = {shape}
+        waiting = [shape]
+        while waiting:
+            for target in self._bred_by(waiting.pop()):
+                if target not in leads_to:
+                    leads_to.add(target)
+                    waiting.append(target)
+        found = {shape}
+        grown = True
+        while grown:
+            back = {each for each in leads_to - found if not found.isdisjoint(self._bred_by(each))}
+            grown = bool(back)
+            found |= back
+        pages = [self.pages_of(each) for each in found]
+        if len(found) < 2 or not all(pages) or sum(pages) < _MIN_PAGES:
+            return frozenset()
+        new = sum(self._links[each][target][1] for each in found for target in self._bred_by(each) if target in found)
+        return frozenset(found) if new >= _NEW_PER_PAGE * sum(pages) else frozenset()
+
+    def _bred_by(self, shape: str) -> Iterator[str]:
+        for target, (known, new) in self._links.get(shape, {}).items():
+            if new >= _MIN_NEW and known <= _KNOWN * (known + new):
+                yield target
+
+    def to_plain(self) -> dict[str, list[object]]:
+        """Everything as lists and dictionaries: for each shape its pages, and its links by target."""
+        return {shape: [pages, self._links.get(shape, {})] for shape, pages in self._pages.items()}
+
+    @classmethod
+    def from_plain(cls, found: Mapping[str, tuple[int, Mapping[str, tuple[int, int]]]]) -> "ShapeLinks":
+        """The inverse of `to_plain`, also after JSON made lists of the pairs. Raises ValueError or TypeError."""
+        links = cls()
+        for shape, (pages, targets) in found.items():
+            links._pages[shape] = int(pages)
+            links.pages += int(pages)
+            links._links[shape] = {target: (int(known), int(new)) for target, (known, new) in targets.items()}
+            links.pairs += len(targets)
+        return links

@@ -6,6 +6,7 @@
 from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from typing import NamedTuple
 
 from gossamer.model.facts import HostFacts
@@ -16,6 +17,7 @@ Key = tuple[float, int]
 """(minus the score, url_id): the smallest is the highest score, and among equals the oldest entry."""
 
 _SLACK = 64  # stale entries that are not worth a sweep
+_URL_ID = attrgetter("url_id")
 
 
 class RankedUrls:
@@ -297,7 +299,7 @@ class HostQueue:
         held = {self.out_id, *self.unsettled, *(url_id for url_id, since in self.settled_since if since > commit)}
         if self.ranked is None:
             for waiting in self.fronts:
-                held.update(task.url_id for task in waiting)
+                held.update(map(_URL_ID, waiting))
             return [task for task in tasks if task.url_id not in held]
         return [task for task in tasks if task.url_id not in held and task.url_id not in self.ranked]
 
@@ -343,10 +345,10 @@ class HostQueue:
 
     def _leave_class(self, url_id: int) -> bool:
         for tasks in self.fronts:
-            for at, task in enumerate(tasks):
-                if task.url_id == url_id:
-                    del tasks[at]
-                    return True
+            ids = [*map(_URL_ID, tasks)]
+            if url_id in ids:
+                del tasks[ids.index(url_id)]
+                return True
         return False
 
     def grow(self, growth: Growth) -> None:

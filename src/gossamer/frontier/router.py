@@ -7,6 +7,7 @@ nothing about turns: the frontier places hosts for it (`HostPlacer`).
 
 import math
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Protocol
 
 from gossamer.frontier.back_queue import EMPTY, READY, Growth, HostQueue
@@ -20,6 +21,7 @@ from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, Instant
 
 HOSTS_PER_LOAD = 256
+_HAS_MORE = attrgetter("more")
 
 
 class HostPlacer(Protocol):
@@ -64,6 +66,7 @@ class Router:
         self._passed_over: list[tuple[HostId, int]] = []  # (host, class) drawn while its host was retiring
         self._retired: list[Retired] = []
         self.front_queues = [FrontQueue() for _ in range(self._fronts)]
+        self._windows = [queue.window for queue in self.front_queues]
         self.hosts: dict[HostId, HostQueue] = {}
         self.due_timers = DueTimers()
         self.domains = domains
@@ -74,10 +77,11 @@ class Router:
         """What to read from the task table next."""
         self._refill()
         fronts = []
-        for number, queue in enumerate(self.front_queues):
-            if queue.more and not queue.window and not queue.reading:
-                queue.reading = True
-                fronts.append(FrontRequest(number, queue.cursor, WINDOW, now))
+        if any(map(_HAS_MORE, self.front_queues)):
+            for number, queue in enumerate(self.front_queues):
+                if queue.more and not queue.window and not queue.reading:
+                    queue.reading = True
+                    fronts.append(FrontRequest(number, queue.cursor, WINDOW, now))
         hosts: list[HostRequest] = []
         heard = []
         for host_id, host in self._hungry.items():
@@ -187,12 +191,12 @@ class Router:
     def _refill(self) -> None:
         """Mercator's refill. While a back queue is free: draw a front queue by the selector's bias and take the host at
         its head. If that host already has a back queue, draw again; otherwise it gets the free one."""
-        queues, hosts = self.front_queues, self.hosts
-        while waiting := [f for f, queue in enumerate(queues) if queue.window]:
+        windows, hosts = self._windows, self.hosts
+        while any(windows):
             if len(hosts) >= self._limits.max_hosts and not self._placer.make_room():
                 return
-            front = self._selector.draw(waiting)
-            host_id = queues[front].window.popleft()
+            front = self._selector.draw([f for f, window in enumerate(windows) if window])
+            host_id = windows[front].popleft()
             host = hosts.get(host_id)
             if host is not None:
                 if not host.more[front]:

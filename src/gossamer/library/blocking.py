@@ -13,8 +13,7 @@ import uvloop
 from gossamer.crawl.hooks import Hook
 from gossamer.crawl.page import Page
 from gossamer.crawl.run.signals import GRACE_SECONDS
-from gossamer.library.crawl import Crawl
-from gossamer.library.summary import Summary
+from gossamer.library.crawl import Crawl, Summary
 from gossamer.observe.display import NoDisplay, choose_display
 
 _AHEAD = 64  # pages buffered for the consumer, in addition to the bounds of the crawl

@@ -1,4 +1,6 @@
-"""`Crawl`: a crawl on the caller's event loop, and its pages as an asynchronous iterator."""
+"""`Crawl`: a crawl on the caller's event loop, and its pages as an asynchronous iterator; `Summary`: its result or
+progress.
+"""
 
 import asyncio
 import shutil
@@ -10,18 +12,65 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gossamer.config.load import Config, make_config, read_toml, with_underscores
+from gossamer.config.load import Config, layered, make_config, read_toml, with_underscores
 from gossamer.config.policies import canonicaliser_for, check_config, seed_addresses_for
 from gossamer.crawl.events import PageQueue
 from gossamer.crawl.hooks import Hook
 from gossamer.crawl.page import Page
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, remove_crawl, resolve_urls
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, remembered_options, remove_crawl, resolve_urls
 from gossamer.crawl.run.session import Display, Session, session
 from gossamer.errors import GossamerError, GossamerWarning
-from gossamer.library.summary import Summary
 from gossamer.observe.display import NoDisplay
 from gossamer.observe.formatter import number_of
+from gossamer.observe.report import headline
+from gossamer.observe.snapshot import Snapshot, StopReason, to_contract
 from gossamer.seed.lists import blocked_seeds, read_arguments
+
+
+class Summary:
+    """Counts of a crawl so far, those of earlier runs included. Every field of `gossamer crawl --json` is an attribute;
+    `to_dict` has them all."""
+
+    def __init__(self, snapshot: Snapshot, max_pages: int | None) -> None:
+        self._fields = to_contract(snapshot)
+        self._max_pages = max_pages
+        self.headline: str = headline(snapshot, max_pages)
+        """How the crawl ended, in a sentence."""
+        self.stopped: StopReason | None = snapshot.stopped
+        """Why the crawl ended; None while it runs."""
+        self.finished: bool = snapshot.finished
+        """Whether nothing is left to crawl."""
+        self.pages: int = snapshot.pages
+        self.run_pages: int = snapshot.run_pages
+        """Pages stored since the crawl was started the last time."""
+        self.fetched: int = snapshot.fetched
+        self.queued: int = snapshot.queued
+        self.bytes: int = snapshot.bytes
+        self.errors: dict[str, int] = dict(snapshot.errors)
+        """By reason."""
+
+    def __getattr__(self, name: str) -> object:
+        fields = self.__dict__.get("_fields", {})
+        if name not in fields:
+            raise AttributeError(f"a Summary has no field {name!r}; there are {', '.join(fields)}")
+        return fields[name]
+
+    def __repr__(self) -> str:
+        counts = (
+            f"{number_of(self.pages, 'page')}, {self.queued} queued, {number_of(sum(self.errors.values()), 'error')}"
+        )
+        return f"<Summary {self._end()}, {counts}>"
+
+    def _end(self) -> str:
+        if self.stopped is None or self.finished:
+            return "finished" if self.finished else "running"
+        limit = f" ({self._max_pages})" if self.stopped == "page_limit" and self._max_pages is not None else ""
+        return f"stopped: {self.stopped.replace('_', ' ')}{limit}"
+
+    def to_dict(self) -> dict[str, object]:
+        """The object of `gossamer crawl --json`."""
+        return dict(self._fields)
+
 
 MAX_PAGES_AHEAD = 256
 MAX_BYTES_AHEAD = 64 * 1024 * 1024
@@ -35,9 +84,9 @@ class Crawl:
                 print(page.url, page.title)
 
     Options have the names of `gossamer crawl` and gossamer.toml; sections are mappings. The crawl is stored in `dir`
-    and resumed from there; without one, it is in a temporary directory that is removed with this object. A page is
-    delivered after it is committed; a slow consumer slows the crawl down. Leaving the block stops the crawl as Ctrl-C
-    does: nothing is lost.
+    and resumed from there, with the options that it remembers unless others are given; without one, it is in a
+    temporary directory that is removed with this object. A page is delivered after it is committed; a slow consumer
+    slows the crawl down. Leaving the block stops the crawl as Ctrl-C does: nothing is lost.
     """
 
     def __init__(
@@ -56,6 +105,10 @@ class Crawl:
         names = [hook for hook in hooks if isinstance(hook, str)]
         file, given = _layers(config, {**options, "dir": dir, "hooks": names or None})
         self.config: Config = make_config(file, given)
+        if not fresh and ("dir" in file or "dir" in given):
+            remembered = remembered_options(CrawlLocation.of(self.config))
+            given = {key: layered(remembered, given)[key] for key in given}
+            self.config = make_config(layered(remembered, file), given)
         check_config(self.config)
         self._seeds = read_arguments(seeds, canonicaliser_for(self.config).canonicalise)
         for warning in blocked_seeds(self._seeds, seed_addresses_for(self.config)):

@@ -145,7 +145,7 @@ class Batch:
     counters: Counter[str] = field(default_factory=Counter)
     budgets: dict[HostId, str] = field(default_factory=dict)  # trap budgets by host, serialised
     domain_budgets: dict[int, str] = field(default_factory=dict)
-    soft_404s: dict[int, str] = field(default_factory=dict)  # by host id (`dedup.soft404`)
+    soft_404s: dict[int, str] = field(default_factory=dict)  # by host id (`dedup`)
     parameters: list[LearntParameter] = field(default_factory=list)
     hints: list[HintRecord] = field(default_factory=list)
     sitemap_names: list[SitemapName] = field(default_factory=list)

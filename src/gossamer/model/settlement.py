@@ -1,11 +1,36 @@
-"""The result of one visit, as it is committed."""
+"""A fetched document on its way to its settlement, and the settlement: the result of one visit, as it is committed."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from gossamer.model.formats import LongLink
 from gossamer.model.outcome import Response
-from gossamer.model.states import UrlState
+from gossamer.model.states import NEAR_DUPLICATE, UrlState
+from gossamer.model.task import Candidate, PreviousVisit, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
+
+REFUSAL_BITS: Final = {
+    "out_of_scope": 1,
+    "excluded_domain": 2,
+    "depth_limit": 4,
+    "url_too_long": 8,
+    "extension": 16,
+    "pattern": 32,
+    "bad_scheme": 64,
+    "trap_limit": 128,
+    "trap:repeats": 256,
+}
+"""The reasons that other rules may lift. The bits are stored; never reuse one."""
+
+
+def mask_of(reasons: Iterable[str]) -> int:
+    """The bits of these reasons. Reasons that no rule lifts have none."""
+    mask = 0
+    for reason in reasons:
+        mask |= REFUSAL_BITS.get(reason, 0)
+    return mask
+
 
 MAX_VALIDATOR_CHARS: Final = 512
 """Longer ETag and Last-Modified values are not stored."""
@@ -62,7 +87,7 @@ class Settlement(NamedTuple):
     distance: int | None = None  # ... and the number of bytes in which the signatures differ
     language: str | None = None  # as the page declares it
     canonical: str | None = None  # rel=canonical, if it is another URL
-    refused: int = 0  # why links were refused (`model.refusals`)
+    refused: int = 0  # why links were refused (`model.settlement`)
     planned_gap: float | None = None  # seconds until the next visit
     rate_shape: float | None = None  # the two numbers of the recrawl policy (`recrawl.policy.Memory`)
     rate_span: float | None = None
@@ -77,3 +102,44 @@ class PageLinks(NamedTuple):
     domain_id: int
     fingerprints: list[Fingerprint]
     hosts: list[HostKey]  # of the targets, in the same order
+
+
+_DUPLICATE = UrlState.DUPLICATE  # looking up an enum member costs as much as a call
+
+
+class Document(NamedTuple):
+    """A response that contains a document, waiting to be processed."""
+
+    visit: Visit
+    response: Response
+    finished: Instant
+    remark: str | None = None  # the reason, if the document is incomplete
+
+
+class ProcessedDocument(NamedTuple):
+    """The result of processing a document."""
+
+    settlement: Settlement
+    candidates: list[Candidate]
+    links: PageLinks | None
+    excluded: Counter[str]
+    previous: PreviousVisit | None = None  # None: first visit
+
+    def counters(self) -> list[tuple[str, int]]:
+        """Counter increments for this document."""
+        counters = [("excluded:" + reason, n) for reason, n in self.excluded.items()]
+        settlement = self.settlement
+        if settlement.kept:
+            return [("unchanged", 1)]
+        if settlement.noise:
+            counters.append(("unchanged", 1))
+        elif self.previous is not None and self.previous.has_document:
+            counters.append(("changed", 1))
+        if settlement.near_duplicate_of is not None:
+            counters.append(("near_duplicates", 1))
+        elif settlement.state is _DUPLICATE:
+            counters.append(("duplicates", 1))
+        reason = settlement.reason
+        if reason is not None and reason != NEAR_DUPLICATE and settlement.state is not UrlState.EXCLUDED:
+            counters.append(("error:" + reason, 1))
+        return counters

@@ -93,7 +93,7 @@ class HostRecord(NamedTuple):
     budget: str | None = None  # serialised trap budgets (`filter.trap_budget`)
     domain_budget: str | None = None
     change_history: str | None = None  # serialised (`recrawl.change_hints.HostChangeHistory`)
-    soft_404: str | None = None  # serialised (`dedup.soft404`)
+    soft_404: str | None = None  # serialised (`dedup`)
     facts: HostFacts = NO_HOST
 
 

@@ -32,3 +32,4 @@ Fingerprint = NewType("Fingerprint", int)
 
 Epoch = NewType("Epoch", int)
 """One life of a worker, from joining a crawl to leaving it or its death: 63 random bits."""
+"""64 bits, signed, of a URL's identity. Unique within a host; see `seen`."""

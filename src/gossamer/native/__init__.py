@@ -14,7 +14,7 @@ class Kernels(Protocol):
     """The functions of `kernels.c`."""
 
     def signature(self, text: str, most: int, least: int, /) -> bytes | None:
-        """`sketch.minhash.signature`, of at most `most` characters that fill at least `least` bins."""
+        """`sketch.signature`, of at most `most` characters that fill at least `least` bins."""
         ...
 
     def base32(self, digest: bytes, /) -> str:
@@ -22,7 +22,7 @@ class Kernels(Protocol):
         ...
 
     def without_fragments(self, hrefs: list[str], /) -> dict[str, None]:
-        """The distinct references of a page up to their `#` (`filter.fast_join`)."""
+        """The distinct references of a page up to their `#` (`filter.links`)."""
         ...
 
     def resolve_plain(
@@ -40,7 +40,7 @@ class Kernels(Protocol):
         otherwise: Callable[[str], None],
         /,
     ) -> None:
-        """See `filter.fast_join.resolve_plain_in_python`."""
+        """See `filter.links.resolve_plain_in_python`."""
         ...
 
 

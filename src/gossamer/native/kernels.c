@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* --- gossamer.sketch.minhash.signature ------------------------------------------------------------------------- */
+/* --- gossamer.sketch.signature ------------------------------------------------------------------------- */
 
 #define BINS 64
 #define WINDOW 16
@@ -214,7 +214,7 @@ base32(PyObject *module, PyObject *digest)
     return text;
 }
 
-/* --- gossamer.filter.fast_join.without_fragments_in_python ------------------------------------------------------ */
+/* --- gossamer.filter.links.without_fragments_in_python ------------------------------------------------------ */
 
 static PyObject *
 without_fragments(PyObject *module, PyObject *hrefs)
@@ -253,7 +253,7 @@ failed:
     return NULL;
 }
 
-/* --- gossamer.filter.fast_join.resolve_plain_in_python ---------------------------------------------------------- */
+/* --- gossamer.filter.links.resolve_plain_in_python ---------------------------------------------------------- */
 
 /* By character: whether it may occur in a plain path (1), in one that begins with a slash (2), in a query (4). */
 static unsigned char allowed[256];
@@ -457,7 +457,7 @@ resolve_plain(PyObject *module, PyObject *args)
 /* --- the module ------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
-    {"signature", signature, METH_VARARGS, "signature(text, most, least): gossamer.sketch.minhash.signature."},
+    {"signature", signature, METH_VARARGS, "signature(text, most, least): gossamer.sketch.signature."},
     {"base32", base32, METH_O, "base32(digest): gossamer.backends.warc.record.base32."},
     {"without_fragments", without_fragments, METH_O, "without_fragments(hrefs): gossamer.filter.links."},
     {"resolve_plain", resolve_plain, METH_VARARGS,

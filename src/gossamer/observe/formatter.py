@@ -68,13 +68,24 @@ def seconds(value: float) -> str:
 
 
 def span(value: float) -> str:
-    """Any duration: '3.4 s' up to two minutes, then '1:02:03'."""
+    """Any duration: '3.4 s' up to two minutes, then '1:02:03', from one day on '14 days'."""
+    days = value / 86_400
+    if days >= 99.5:
+        return f"{days:,.0f} days"
+    if days >= 0.995:
+        text = f"{days:.2g}"
+        return f"{text} day" if text == "1" else f"{text} days"
     return seconds(value) if value < 119.95 else clock_time(value)
 
 
 def timestamp(at: float | None) -> str | None:
-    """ISO 8601 in UTC, with milliseconds."""
+    """For programs: ISO 8601 in UTC, with milliseconds."""
     return None if at is None else iso_timestamp(at)
+
+
+def date_time(at: float | None) -> str | None:
+    """For people: ISO 8601 in UTC, to the second."""
+    return None if at is None else f"{iso_timestamp(at)[:19]}Z"
 
 
 def printable(text: str, width: int | None = None) -> str:
@@ -100,7 +111,7 @@ class Columns:
 
 
 PAGE_COLUMNS = Columns(
-    ("FETCHED", "<24"), ("PRIORITY", ">8"), ("DEPTH", ">5"), ("BYTES", ">9"), ("STATUS", "<9"), ("URL", "")
+    ("FETCHED", "<20"), ("PRIORITY", ">8"), ("DEPTH", ">5"), ("BYTES", ">9"), ("STATUS", "<9"), ("URL", "")
 )
 
 

@@ -34,11 +34,14 @@ def print_report(
     *,
     max_pages: int | None = None,
     more: int | None = None,
+    program: str = "gossamer",
+    steps: Sequence[tuple[str, str, str]] = (),
 ) -> None:
     """Coloured tables on a terminal, the same text in aligned columns elsewhere. `max_pages` is the page limit of the
-    crawl, of which this run added `more` (None: all of it)."""
+    crawl, of which this run added `more` (None: all of it). `program` is how to call Gossamer here, and `steps` are
+    further rows of "Next steps"."""
     console = Terminal(stream)
-    sections = report_sections(snapshot, directory, files, max_pages=max_pages, more=more)
+    sections = report_sections(snapshot, directory, files, max_pages=max_pages, more=more, program=program, steps=steps)
     if console.is_interactive_terminal:
         _print_tables(console, sections, snapshot)
     else:
@@ -53,16 +56,18 @@ def report_sections(
     *,
     max_pages: int | None = None,
     more: int | None = None,
+    program: str = "gossamer",
+    steps: Sequence[tuple[str, str, str]] = (),
 ) -> list[Section]:
     """The content of the report, without empty sections."""
     sections = [
         Section(headline(snapshot, max_pages), tuple(_totals(snapshot))),
         Section("Status codes", _reasons(snapshot.statuses)),
         Section("Errors by reason", _reasons(snapshot.errors)),
-        Section("Excluded by reason", _reasons(snapshot.excluded)),
+        Section("Refused links and excluded URLs, by reason", _reasons(snapshot.excluded)),
         Section("Politeness", tuple(_politeness(snapshot))),
         Section("Files", tuple(_files(files))),
-        Section("Next steps", tuple(_next(snapshot, directory, more or max_pages))),
+        Section("Next steps", (*_next(snapshot, directory, more or max_pages, program), *steps)),
     ]
     return [section for section in sections if section.rows]
 
@@ -142,7 +147,7 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
 def _missing(snapshot: Snapshot) -> str:
     parts = []
     if snapshot.next_missing is not None:
-        parts.append(f"retried by a run after {formatter.timestamp(snapshot.next_missing)}")
+        parts.append(f"next retry {formatter.date_time(snapshot.next_missing)}, by the next run or with --keep-fresh")
     if snapshot.gone:
         parts.append(f"plus {formatter.count(snapshot.gone)} gone permanently")
     return "; ".join(parts)
@@ -183,15 +188,15 @@ def _files(files: CrawlFiles) -> list[tuple[str, str, str]]:
     return [(label, formatter.printable(str(path)), remark) for label, path, remark in rows]
 
 
-def _next(snapshot: Snapshot, directory: Path, limit: int | None) -> list[tuple[str, str, str]]:
+def _next(snapshot: Snapshot, directory: Path, limit: int | None, program: str) -> list[tuple[str, str, str]]:
     where = _dir_option(directory)
     rows = []
     if not snapshot.finished:
         more = f" --more {limit}" if limit is not None and snapshot.stopped == "page_limit" else ""
-        rows.append(("resume", f"gossamer crawl{where}{more}", "continues where it stopped"))
-    rows.append(("pages", f"gossamer pages{where}", "list all pages"))
+        rows.append(("resume", f"{program} crawl{where}{more}", "continues where it stopped"))
+    rows.append(("pages", f"{program} pages{where}", "list all URLs"))
     if snapshot.dead:
-        rows.append(("dead letters", f"gossamer dead list{where}", "then requeue or drop them"))
+        rows.append(("dead letters", f"{program} dead list{where}", "then requeue or drop them"))
     return rows
 
 

@@ -20,7 +20,7 @@ from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
 from gossamer.observe.freshness import FreshnessMetrics, freshness_object
-from gossamer.sketch.durations import Spread
+from gossamer.sketch import Spread
 
 StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
 """`store failing`: commits fail, so nothing is fetched; `store slow`: nothing is fetched until a very slow commit

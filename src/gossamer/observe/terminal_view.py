@@ -200,7 +200,7 @@ def _outcomes(snapshot: Snapshot, width: int) -> list[Text]:
         _title(width, "Outcomes", formatter.number_of(snapshot.redirects, "redirect")),
         _row(width, "duplicates", formatter.count(snapshot.duplicates), note=duplicates),
         _row(width, "missing", formatter.count(snapshot.missing), note=missing),
-        _row(width, "excluded", formatter.count(excluded)),
+        _row(width, "refused, excluded", formatter.count(excluded)),
         _row(width, "dead letters", formatter.count(snapshot.dead), _WARN if snapshot.dead else ""),
     ]
 

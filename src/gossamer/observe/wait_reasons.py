@@ -1,6 +1,6 @@
 """What a crawl is waiting for, in the same words on the display, in the log and in `gossamer status`.
 
-A crawl waits for responses, for hosts that are cooling down, or for the date of a retry. It ends when the queue is
+A crawl waits for responses, for the delays of hosts, or for the date of a retry. It ends when the queue is
 empty and nothing is in flight; scheduled recrawls and later requests for missing pages do not keep it from ending.
 """
 
@@ -80,7 +80,7 @@ def waiting_for(waits: Waits, now: Instant) -> str:
     if waits.resting_hosts:
         hosts = formatter.number_of(waits.resting_hosts, "host", counted_to=waits.hosts_counted_to)
         when = _nearest("ready", "first ready", waits.resting_hosts, waits.next_contact, now)
-        found.append(f"{hosts} cooling down{when}")
+        found.append(f"the delay of {hosts}{when}")
     if waits.retries is None or waits.retries:
         retries = "retries"
         if waits.retries is not None:

@@ -6,7 +6,7 @@ days throughout, because people read the two numbers. Both are always finite and
 observed; and of two histories that differ only in the time without a change, the longer never has the higher mean.
 
 `verdict_on` decides whether the content changed, or only clocks, tokens and advertisements. Identical bodies are
-unchanged. Otherwise the signatures of the texts decide (`gossamer.sketch.minhash`, 64 bytes per page): each byte
+unchanged. Otherwise the signatures of the texts decide (`gossamer.sketch`, 64 bytes per page): each byte
 represents a sample of the text's shingles, and a date, a counter, a token or a line of advertising is in one to three
 of them. The distance of two signatures is about 64 times the share of shingles that only one text has, so a page whose
 text differs in less than `TOLERATED` of 64 counts as unchanged (ADR 17 has the cost). A page with too little text for a
@@ -21,7 +21,7 @@ from enum import StrEnum
 from math import expm1, isfinite, log1p, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
-from gossamer.sketch.minhash import distance
+from gossamer.sketch import distance
 
 MIN_SHAPE: Final = 1e-3
 MAX_SHAPE: Final = 1e6

@@ -139,7 +139,9 @@ class Adaptive(RecrawlPolicy):
 
     def words(self, memory: Memory, terms: Terms) -> str:
         wanted = DAY * _days_between_changes(estimate_of(memory) or terms.prior)
-        text = "the default interval, adjusted by its sitemap if that says how often the page changes"
+        text = "default interval (no change history yet)"
+        if terms.prior != self.prior(HostRates(), terms.usual):
+            text = "default interval, adjusted by the changefreq of its sitemap (no change history yet)"
         if estimate_of(memory) is not None:
             text = (
                 f"about the time between its changes, {format_duration(wanted)}, from {memory.visits} visits, "

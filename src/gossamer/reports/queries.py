@@ -23,8 +23,7 @@ from gossamer.recrawl.price import price_from
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, page_status, prior_of
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.build import CrawlRules, build_story, refused
-from gossamer.reports.explain.recrawl import Basis, RecrawlTerms
-from gossamer.reports.explain.schedule import Caps, politeness_of
+from gossamer.reports.explain.schedule import Basis, Caps, RecrawlTerms, politeness_of
 from gossamer.reports.explain.story import Form, Story
 from gossamer.reports.explain.verdicts import crawl_delay_in, cuts_of, fingerprints_of, form_of, identities_with
 from gossamer.reports.ports import Archive, SeedHosts, UrlReader

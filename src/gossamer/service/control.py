@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import HOST_DROPPED, OVERRIDES_KEY, Limits, Overrides
-from gossamer.config.policies import address_policy_for, canonicaliser_for, politeness_for
-from gossamer.crawl.rules.limit_enforcement import LIMIT_REASONS, exclusions
+from gossamer.config.policies import canonicaliser_for, politeness_for
+from gossamer.crawl.run.rule_changes import LIMIT_REASONS, exclusions
 from gossamer.crawl.run.session import Session
 from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules
@@ -77,7 +77,6 @@ class Control:
         self._overrides = overrides
         self._patience = patience
         self._canonicaliser = canonicaliser_for(config)
-        self._addresses = address_policy_for(config)
         self._changing = asyncio.Lock()  # one change of rules or overrides at a time
         self._enforcement: asyncio.Task[None] | None = None
         self._is_superseded = False  # other limits are about to be applied
@@ -148,7 +147,7 @@ class Control:
         return self._canonicaliser.canonicalise(with_scheme(text.strip()))
 
     def _check(self, url: Url, host: HostKey, rules: EntryRules) -> str | None:
-        if self._addresses.refused_as(host) is not None:
+        if self._opened.crawl.addresses.refused_as(host) is not None:
             return "blocked_address"
         return rules.may_enter(url, host, 0)
 
@@ -178,6 +177,7 @@ class Control:
             except BaseException:
                 self._base = before
                 raise
+            self._opened.crawl.change_page_limit(config.max_pages)
             self._start_enforcement()
             await self._save()
 
@@ -217,8 +217,7 @@ class Control:
         return LimitProgress(engine.limit_enforcement.excluded, self._requeued + returned, self._unchecked, left)
 
     async def _end_enforcement(self) -> None:
-        """Stop applying the limits that are about to change. On return no exclusion is pending, so a URL that the new
-        limits allow is not excluded after it was loaded."""
+        """Stop applying the limits that are about to change. On return what they have changed is committed."""
         self._require_available()
         if self._enforcement is not None and not self._enforcement.done():
             self._is_superseded = True
@@ -255,6 +254,7 @@ class Control:
                     excluded.append((number, reason))
             return excluded, allowed, found[1]
 
+        await self._commit(_SLICE_PATIENCE)  # what the former limits have excluded, so that the reader finds it
         with closing(await self._open_reader()) as reader:
             windows = reader.dead_letters.limited(LIMIT_REASONS)
             while not self._is_superseded and (found := await asyncio.to_thread(next_changes, windows)) is not None:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from gossamer.model.units import Instant
 from gossamer.observe.snapshot import Rates, Snapshot
-from gossamer.sketch.durations import Spread
+from gossamer.sketch import Spread
 
 QUANTILES: Final = (0.5, 0.95, 0.99)
 _MINUTE: Final = 62

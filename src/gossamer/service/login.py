@@ -14,6 +14,8 @@ from gossamer.service.access import (
     CONTENT_POLICY,
     LOGIN,
     LOGOUT,
+    SESSION_COOKIE,
+    SESSION_SECONDS,
     App,
     Policy,
     Receive,
@@ -24,8 +26,9 @@ from gossamer.service.access import (
     TooLarge,
     parse_call,
     send_refusal,
+    session_expiry,
+    session_value,
 )
-from gossamer.service.credentials import SESSION_COOKIE, SESSION_SECONDS, session_expiry, session_value
 
 _FOLDER: Final = Path(__file__).parent / "page"
 _MOST_FORM: Final = 4_096  # bytes

@@ -1,18 +1,375 @@
-"""The metrics of `metric_table` in Prometheus text format and as JSON.
+"""All metrics of a crawl: the table from which `/metrics` (in Prometheus text format and as JSON) and its documentation
+are made.
 
-Both are made from the last snapshot, so the cost of a scrape does not depend on the size of the crawl.
+Label values come from fixed lists. A reason that is not listed is counted as `other`, so neither a client nor a site
+can create a new time series. Names and units follow Prometheus: seconds, bytes, ratios from 0 to 1, monotonic counters.
+Both formats are made from the last snapshot, so the cost of a scrape does not depend on the size of the crawl.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
-from gossamer.observe.snapshot import Snapshot
-from gossamer.service.metric_table import METRICS, Metric, Value
-from gossamer.sketch.durations import Spread
+from gossamer.crawl.status import QUEUES
+from gossamer.model.outcome import Failure
+from gossamer.model.states import UrlState
+from gossamer.observe.snapshot import PHASES, ProcessUse, Snapshot
+from gossamer.sketch import Spread
+
+_FRONTS: Final = 16
+"""Classes with a label of their own; further ones are counted with the last."""
+
+REASONS: Final = frozenset(
+    {
+        *(failure.value for failure in Failure),
+        *("bad_scheme", "bad_url", "url_too_long", "out_of_scope", "excluded_domain", "depth_limit", "extension"),
+        *("pattern", "trap_limit", "trap:repeats", "trap:same", "trap:alike", "trap:facets", "trap:endless"),
+        *("trap:hosts", "hook", "too_many_links", "unwanted_type", "dropped", "host_dropped", "domain_limit"),
+        *("robots_denied", "robots_unreachable", "crawl_delay_too_long", "rate_limited", "server_error", "soft_404"),
+        *("redirect_loop", "too_many_redirects", "redirect_bad_scheme", "redirect_no_location", "near_duplicate"),
+        *("bad_xml", "not_a_sitemap", "parse_limit", "sitemap_limit"),
+    }
+)
+"""The reasons listed in docs/OPERATING.md."""
+OTHER: Final = "other"
+STATUSES: Final = ("1xx", "2xx", "3xx", "4xx", "5xx")
+
+Kind = Literal["counter", "gauge", "histogram"]
+Value = float | Spread | None
+Values = Value | Mapping[str, Value]
+
+
+class Metric(NamedTuple):
+    """One metric. With a `label`, there is a time series for each of its `values`; a value of None is left out."""
+
+    name: str
+    kind: Kind
+    help: str
+    value: Callable[[Snapshot], Values]
+    label: str | None = None
+    values: tuple[str, ...] = ()
+
+    @property
+    def shown_name(self) -> str:
+        """The name in Prometheus text format."""
+        return self.name + "_total" if self.kind == "counter" else self.name
+
+
+def _by_reason(counts: Mapping[str, int]) -> dict[str, Value]:
+    found: dict[str, float] = {}
+    for reason, n in counts.items():
+        known = reason if reason in REASONS else OTHER
+        found[known] = found.get(known, 0) + n
+    return {**found}
+
+
+def _by_front(values: Iterable[float]) -> dict[str, Value]:
+    found: dict[str, float] = {}
+    for front, n in enumerate(values):
+        label = str(min(front, _FRONTS - 1))
+        found[label] = found.get(label, 0) + n
+    return {**found}
+
+
+_STATES: Final = (
+    UrlState.QUEUED,
+    UrlState.STORED,
+    UrlState.REDIRECT,
+    UrlState.MISSING,
+    UrlState.GONE,
+    UrlState.DEAD,
+)
+
+
+def _by_state(s: Snapshot) -> dict[str, Value]:
+    counts = (s.queued, s.pages, s.redirects, s.missing, s.gone, s.dead)
+    return {state.word: n for state, n in zip(_STATES, counts, strict=True)}
+
+
+def _hosts(s: Snapshot) -> dict[str, Value]:
+    out = s.hosts_in_memory - s.hosts_ready - s.hosts_waiting - s.hosts_parked
+    return {"ready": s.hosts_ready, "waiting": s.hosts_waiting, "parked": s.hosts_parked, "other": max(0, out)}
+
+
+def _failing(s: Snapshot) -> dict[str, Value]:
+    return {
+        "store": s.store_failing,
+        "store_slow": s.store_slow,
+        "dns": s.dns_failing,
+        "proxy": s.proxy_failing,
+    }
+
+
+def _tiers(s: Snapshot) -> dict[str, Value]:
+    inner = s.internals
+    return {"memory": inner.links_recent, "filter": inner.links_new, "store": inner.links_asked}
+
+
+def _dns(s: Snapshot) -> dict[str, Value]:
+    inner = s.internals
+    return {
+        "hit": inner.dns_hits,
+        "negative_hit": inner.dns_negative_hits,
+        "stale": inner.dns_stale,
+        "put_off": inner.dns_put_off,
+    }
+
+
+def _refresh_results(s: Snapshot) -> dict[str, Value]:
+    return {"not_modified": s.not_modified, "unchanged": s.unchanged, "changed": s.changed}
+
+
+def _shares(s: Snapshot) -> dict[str, Value]:
+    return _by_front(share / 100 for share in s.selector_shares)
+
+
+def _by_process(s: Snapshot, crawl: float, of: Callable[[ProcessUse], float]) -> dict[str, Value]:
+    """A value of the crawl process, and that of the front process if there is one."""
+    return {"crawl": crawl, "front": None if s.front is None else of(s.front)}
+
+
+PROCESSES: Final = ("crawl", "front")
+FRONTS: Final = tuple(map(str, range(_FRONTS)))
+WORDS: Final = (*sorted(REASONS), OTHER)
+
+METRICS: Final[tuple[Metric, ...]] = (
+    # fetching
+    Metric("gossamer_fetched", "counter", "Responses to requests for pages", lambda s: s.fetched),
+    Metric("gossamer_fetched_bytes", "counter", "Bytes of these responses, including headers", lambda s: s.bytes),
+    Metric(
+        "gossamer_responses",
+        "counter",
+        "Responses by status class",
+        lambda s: {status: s.statuses.get(status, 0) for status in STATUSES},
+        "status",
+        STATUSES,
+    ),
+    Metric("gossamer_errors", "counter", "Failed visits", lambda s: _by_reason(s.errors), "reason", WORDS),
+    Metric("gossamer_discovered", "counter", "Discovered URLs", lambda s: s.discovered),
+    Metric("gossamer_excluded", "counter", "Excluded URLs", lambda s: _by_reason(s.excluded), "reason", WORDS),
+    Metric("gossamer_sitemaps", "counter", "Sitemaps and feeds processed", lambda s: s.sitemaps),
+    Metric("gossamer_sitemap_urls", "counter", "URLs found in them", lambda s: s.sitemap_urls),
+    Metric("gossamer_robots_fetched", "counter", "Requests for robots.txt", lambda s: s.robots_fetched),
+    # outcomes
+    Metric("gossamer_urls", "gauge", "Known URLs", _by_state, "state", tuple(state.word for state in _STATES)),
+    Metric("gossamer_dead_letters", "gauge", "URLs whose retries are exhausted", lambda s: s.dead),
+    Metric("gossamer_duplicates", "counter", "Documents identical to a stored one", lambda s: s.duplicates),
+    Metric(
+        "gossamer_near_duplicates", "counter", "Documents nearly identical to a stored one", lambda s: s.near_duplicates
+    ),
+    Metric("gossamer_known_hosts", "gauge", "Hosts with at least one URL", lambda s: s.hosts_known),
+    # latency
+    Metric(
+        "gossamer_phase_seconds",
+        "histogram",
+        "Time by phase, this run: dns is one lookup, connect and tls are for new connections, first_byte is from the "
+        "request to the first byte of the response, body from there to its end, extract is one page, commit one batch",
+        lambda s: {name: s.internals.phases.get(name, Spread()) for name in PHASES},
+        "phase",
+        PHASES,
+    ),
+    Metric("gossamer_commits", "counter", "Commits of this run", lambda s: s.commits),
+    Metric("gossamer_commit_seconds", "counter", "Time spent in commits", lambda s: s.commit_seconds),
+    # the frontier
+    Metric(
+        "gossamer_front_queue_urls",
+        "gauge",
+        "URLs in memory by class, 0 the highest",
+        lambda s: _by_front(s.urls_by_front),
+        "front",
+        FRONTS,
+    ),
+    Metric(
+        "gossamer_selector_turns",
+        "counter",
+        "Visits by class, this run",
+        lambda s: _by_front(s.drawn),
+        "front",
+        FRONTS,
+    ),
+    Metric("gossamer_selector_share", "gauge", "Observed share of visits by class, 0 to 1", _shares, "front", FRONTS),
+    Metric(
+        "gossamer_load_high", "gauge", "1 while the selector uses the shares for high load", lambda s: s.load == "high"
+    ),
+    Metric(
+        "gossamer_hosts",
+        "gauge",
+        "Hosts in memory: ready, waiting for their gap to pass, parked behind another host of their address, other",
+        _hosts,
+        "state",
+        ("ready", "waiting", "parked", "other"),
+    ),
+    Metric("gossamer_hosts_in_memory", "gauge", "Hosts with a back queue", lambda s: s.hosts_in_memory),
+    Metric(
+        "gossamer_hosts_failing",
+        "gauge",
+        "Hosts in memory whose circuit breaker is open",
+        lambda s: s.internals.hosts_failing,
+    ),
+    Metric("gossamer_in_flight", "gauge", "Visits in flight", lambda s: s.in_flight),
+    Metric(
+        "gossamer_politeness_violations",
+        "counter",
+        "Requests sent too early: must be 0",
+        lambda s: s.politeness_violations,
+    ),
+    # caches
+    Metric(
+        "gossamer_seen_test",
+        "counter",
+        "Links by the tier of the URL-seen test that answered, this run: exact memory (seen), filter (new), store",
+        _tiers,
+        "tier",
+        ("memory", "filter", "store"),
+    ),
+    Metric("gossamer_dns_queries", "counter", "Queries to name servers, this run", lambda s: s.dns_queries),
+    Metric("gossamer_dns_failures", "counter", "Failed DNS lookups", lambda s: s.internals.dns_failures),
+    Metric(
+        "gossamer_dns_cache",
+        "counter",
+        "Lookups answered without a query, this run: cached, cached as nonexistent, stale, or postponed",
+        _dns,
+        "result",
+        ("hit", "negative_hit", "stale", "put_off"),
+    ),
+    Metric("gossamer_dns_cached_hosts", "gauge", "Hosts in the DNS cache", lambda s: s.internals.dns_cached),
+    # queues and circuit breakers
+    Metric(
+        "gossamer_queue_items",
+        "gauge",
+        "Items in each bounded queue",
+        lambda s: {name: s.queues[name].items for name in QUEUES if name in s.queues},
+        "queue",
+        QUEUES,
+    ),
+    Metric(
+        "gossamer_queue_saturation",
+        "gauge",
+        "Fill level of each bounded queue, 1 is full; upstream stages slow down at 0.8",
+        lambda s: {name: s.queues[name].saturation for name in QUEUES if name in s.queues},
+        "queue",
+        QUEUES,
+    ),
+    Metric(
+        "gossamer_documents_waiting",
+        "gauge",
+        "Fetched documents that are not processed yet",
+        lambda s: s.documents_waiting,
+    ),
+    Metric("gossamer_store_saturation", "gauge", "Fill level of the open batch", lambda s: s.store_saturation),
+    Metric(
+        "gossamer_bodies_held",
+        "gauge",
+        "Responses whose transfer is suspended for lack of memory",
+        lambda s: s.bodies_held,
+    ),
+    Metric(
+        "gossamer_breaker_open",
+        "gauge",
+        "1 while the component fails and the crawl waits for it",
+        _failing,
+        "part",
+        ("store", "store_slow", "dns", "proxy"),
+    ),
+    # recrawling
+    Metric("gossamer_refreshed", "counter", "Visits to URLs that were visited before", lambda s: s.refreshed),
+    Metric(
+        "gossamer_refresh_results",
+        "counter",
+        "Results of visits to URLs that were visited before",
+        _refresh_results,
+        "result",
+        ("not_modified", "unchanged", "changed"),
+    ),
+    Metric(
+        "gossamer_reported",
+        "counter",
+        "Visits brought forward because a sitemap or feed reported a change",
+        lambda s: s.reported,
+    ),
+    Metric(
+        "gossamer_freshness",
+        "gauge",
+        "Estimated share of pages that have not changed since the last visit, 0 to 1",
+        lambda s: s.freshness.fresh,
+    ),
+    Metric("gossamer_refresh_price", "gauge", "Price of a visit in the recrawl plan", lambda s: s.freshness.price),
+    Metric(
+        "gossamer_refresh_budget",
+        "gauge",
+        "Budget of visits per day to URLs that were visited before",
+        lambda s: s.freshness.budget,
+    ),
+    Metric(
+        "gossamer_refresh_pace",
+        "gauge",
+        "Recent visits per day to URLs that were visited before",
+        lambda s: s.freshness.refreshes,
+    ),
+    Metric("gossamer_discovery_pace", "gauge", "Recent visits per day to new URLs", lambda s: s.freshness.discoveries),
+    Metric(
+        "gossamer_refresh_scheduled", "gauge", "URLs with a date for their next visit", lambda s: s.freshness.scheduled
+    ),
+    Metric(
+        "gossamer_refresh_due",
+        "gauge",
+        "URLs that are due and not queued, counted up to a limit",
+        lambda s: s.freshness.overdue,
+    ),
+    Metric(
+        "gossamer_refresh_waiting", "gauge", "Requeued URLs that are not visited yet", lambda s: s.freshness.waiting
+    ),
+    Metric(
+        "gossamer_refresh_dear_hosts",
+        "gauge",
+        "Hosts with a higher price because they allow too few visits",
+        lambda s: s.freshness.dear_hosts,
+    ),
+    # the process
+    Metric(
+        "gossamer_event_loop_delay_seconds",
+        "gauge",
+        "Largest event loop delay of the last second",
+        lambda s: s.loop_lag,
+    ),
+    Metric(
+        "gossamer_event_loop_wakeup_seconds",
+        "histogram",
+        "Delay of timers in the event loop, measured fifty times a second",
+        lambda s: s.internals.wakings,
+    ),
+    Metric(
+        "gossamer_cpu_seconds",
+        "counter",
+        "CPU time of this run: crawl is the crawl process with all its threads, front the process that holds the "
+        "connections",
+        lambda s: _by_process(s, s.cpu_seconds, lambda front: front.cpu_seconds),
+        "process",
+        PROCESSES,
+    ),
+    Metric(
+        "gossamer_rss_bytes",
+        "gauge",
+        "Memory in use; memory shared by both processes is counted for each",
+        lambda s: _by_process(s, s.internals.rss_bytes, lambda front: front.rss_bytes),
+        "process",
+        PROCESSES,
+    ),
+    Metric(
+        "gossamer_max_rss_bytes",
+        "gauge",
+        "Peak memory; `crawl` includes the process that parses large pages",
+        lambda s: _by_process(s, s.max_rss_bytes, lambda front: front.max_rss_bytes),
+        "process",
+        PROCESSES,
+    ),
+    Metric("gossamer_log_lost", "counter", "Events that could not be written to the log", lambda s: s.log_lost),
+    Metric("gossamer_uptime_seconds", "gauge", "Time since the start of this run", lambda s: s.elapsed),
+)
+
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FIRST_CLASS, LAST_CLASS = 7, 27

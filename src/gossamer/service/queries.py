@@ -34,7 +34,7 @@ class ReadQueries:
     def __init__(self, location: CrawlLocation, clock: Clock) -> None:
         self._location = location
         self._clock = clock
-        self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
+        self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-query")
         self._free: list[CrawlReader] = []  # to open one takes longer than most queries
         self._rules: PolicyCache | None = None
 

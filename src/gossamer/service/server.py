@@ -23,11 +23,10 @@ from gossamer.errors import UsageError
 from gossamer.ipc import Link
 from gossamer.observe.log import EventLog
 from gossamer.seed.lists import Seed
-from gossamer.service.access import App, Policy, allowed_names
+from gossamer.service.access import App, Policy, allowed_names, token_in
 from gossamer.service.app import make_app
 from gossamer.service.bridge import CrawlBridge, LiveCrawl
 from gossamer.service.control import Control, Unavailable
-from gossamer.service.credentials import token_in
 from gossamer.service.event_stream import EventStream
 from gossamer.service.front_process import Listening, fork_front, stop_front
 from gossamer.service.history import LiveProbes

@@ -16,7 +16,7 @@ from gossamer.model.batch import Batch, Committed
 from gossamer.model.loads import HostLoaded, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Fingerprint, HostId, HostKey
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 from gossamer.store.ports import BatchWriter, TaskSource
 
 T = TypeVar("T")

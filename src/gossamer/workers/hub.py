@@ -19,7 +19,7 @@ from gossamer.errors import GossamerError
 from gossamer.model.partition import WorkerShare
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.observe.freshness import merge_freshness
-from gossamer.observe.snapshot import Internals, SeedCounts, Snapshot, StopReason
+from gossamer.observe.snapshot import Internals, ReadmissionCounts, SeedCounts, Snapshot, StopReason
 from gossamer.seed.lists import Seed
 
 _LARGEST = ("at", "elapsed", "loop_lag", "worst_loop_lag", "store_saturation")
@@ -58,6 +58,7 @@ def merge_snapshots(snapshots: Sequence[Snapshot], *, finished: bool, stopped: S
         "internals": Internals(),
         "finished": finished,
         "stopped": stopped,
+        "readmission": _all_readmissions([snapshot.readmission for snapshot in snapshots]),
         "seeds": _all_seeds([snapshot.seeds for snapshot in snapshots if snapshot.seeds is not None]),
     }
     return Snapshot(**found)  # type: ignore[arg-type]
@@ -69,6 +70,23 @@ def _all_seeds(counts: Sequence[SeedCounts]) -> SeedCounts | None:
         return None
     given, stored = max(seeds.given for seeds in counts), sum(seeds.stored for seeds in counts)
     return SeedCounts(given, stored, _counted(seeds.failed for seeds in counts))
+
+
+def _all_readmissions(counts: Sequence[ReadmissionCounts | None]) -> ReadmissionCounts | None:
+    """None until every worker has counted its pages: the rules become wider for all of them. A worker that was started
+    again after its pass has no counts, while those of the others are complete."""
+    found = [each for each in counts if each is not None]
+    if not found or (len(found) < len(counts) and not all(each.complete for each in found)):
+        return None
+    return ReadmissionCounts(
+        changes=found[0].changes,
+        pages=sum(each.pages for each in found),
+        done=sum(each.done for each in found),
+        returned=sum(each.returned for each in found),
+        unreadable=sum(each.unreadable for each in found),
+        unreadable_files=tuple(name for each in found for name in each.unreadable_files),
+        complete=all(each.complete for each in found),
+    )
 
 
 def _counted(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

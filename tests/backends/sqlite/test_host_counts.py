@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.driver import SqliteDatabase
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_for_writing
 from gossamer.errors import DiskFull
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.requeue import RequeueOrder

@@ -4,8 +4,7 @@ import ast
 from pathlib import Path
 
 import gossamer
-from gossamer.backends.sqlite.database import named_queries
-from gossamer.backends.sqlite.driver import STATEMENTS, table_statements
+from gossamer.backends.sqlite.driver import STATEMENTS, named_queries, table_statements
 from gossamer.reports.records import HOST_SORTS
 
 SOURCE = Path(gossamer.__file__).parent

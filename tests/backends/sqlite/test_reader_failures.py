@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from gossamer.backends.sqlite.driver import SqliteDatabase
-from gossamer.backends.warc.archive import WarcArchive
+from gossamer.backends.warc.reader import WarcArchive
 from gossamer.errors import ArchiveError, DiskFull, StoreFailed
 from gossamer.model.facts import QueuePosition, UrlFacts
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Origin
@@ -17,6 +17,7 @@ from gossamer.reports import ports
 from gossamer.reports.ports import Archive, CrawlEditor, Repair
 from gossamer.reports.records import DeadFilter, HostFilter, OrphanRecord, PageFilter
 from gossamer.reports.table.reader import TableEditor
+from tests.table import table
 
 HOST, DOMAIN, ORIGIN, PRINT = HostKey("h.test"), Domain("h.test"), Origin("http://h.test"), Fingerprint(1)
 NOW = Instant(1.0)
@@ -129,13 +130,13 @@ def used(found: object) -> object:
     return list(found) if isinstance(found, Iterator) else found
 
 
-@pytest.mark.parametrize("name", READS)
+@table("name", READS)
 def test_a_failing_driver_is_a_failing_store(name: str) -> None:
     with pytest.raises(StoreFailed, match="disk I/O error"):
         used(READS[name](failing()))
 
 
-@pytest.mark.parametrize("name", REPAIRS)
+@table("name", REPAIRS)
 def test_a_driver_that_fails_during_a_repair_is_a_failing_store(name: str) -> None:
     repairs = failing(after=1).repair(NOW, position)  # begins, and nothing else
 

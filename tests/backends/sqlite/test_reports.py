@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
-from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_for_reading, open_for_writing, open_reader, open_writer
 from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
 from gossamer.frontier.orderings import Ordering

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import (
+from gossamer.backends.sqlite.driver import (
     APPLICATION_ID,
     VERSION,
+    SqliteDatabase,
     named_queries,
     open_for_reading,
     open_for_writing,
+    table_statements,
     translated,
 )
-from gossamer.backends.sqlite.driver import SqliteDatabase, table_statements
 from gossamer.errors import DiskFull, NotThisCrawl, OldSchema, StoreFailed
 from gossamer.model.units import Instant
 from gossamer.store.table.metadata import Metadata

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
-from gossamer.backends.sqlite.driver import SqliteDatabase, open_writer
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_for_reading, open_for_writing, open_writer
 from gossamer.backends.warc.writer import RepairKind, cut_back
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings import ORDERINGS

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.driver import SqliteDatabase, table_statements
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_for_writing, table_statements
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from gossamer.observe.wait_reasons import Waits

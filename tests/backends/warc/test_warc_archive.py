@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.warc.archive import WarcArchive
 from gossamer.backends.warc.captures import WarcCaptures
-from gossamer.dedup.exact import payload_digest
+from gossamer.backends.warc.reader import WarcArchive
+from gossamer.dedup import payload_digest
 from gossamer.model.settlement import Capture
 from gossamer.store.ports import Location
 from tests.backends.warc.warc_samples import new_ids, response_of, writer_in

@@ -6,7 +6,7 @@ from pathlib import Path
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import payload_digest_of
 from gossamer.backends.warc.writer import WarcWriter
-from gossamer.dedup.exact import payload_digest
+from gossamer.dedup import payload_digest
 from gossamer.model.outcome import Response
 from gossamer.model.settlement import Capture, Original
 from gossamer.model.units import Instant, Url

@@ -14,6 +14,7 @@ from gossamer.errors import DamagedRecord
 from gossamer.model.archive_record import digest_matches
 from tests.backends.warc.warc_samples import response_of, writer_in
 from tests.conformance import shared_data
+from tests.table import table
 
 
 class OneRecord(TypedDict):
@@ -153,7 +154,7 @@ def test_what_is_no_record_is_refused(tmp_path: Path, record: bytes) -> None:
         read_record(path, 0, path.stat().st_size)
 
 
-@pytest.mark.parametrize(
+@table(
     ("digest", "matches"),
     [
         ("sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N", True),

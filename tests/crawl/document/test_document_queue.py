@@ -8,17 +8,17 @@ from gossamer.clock import VirtualClock
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import BATCH_DOCUMENTS, DocumentQueue, DocumentQueueLimits
-from gossamer.dedup.exact import ContentSeen
+from gossamer.dedup import ContentSeen
 from gossamer.extract.large_pages import LargePages
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
-from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.outcome import Response
+from gossamer.model.settlement import Document, ProcessedDocument
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 
 
 def document(number: int, body: bytes) -> Document:
@@ -73,7 +73,7 @@ class Queue:
 
     async def drain(self, first: Awaitable[None] | None = None) -> None:
         running = asyncio.create_task(self.queue.run(self._batch_done, first))
-        async with asyncio.timeout(30.0):
+        async with asyncio.timeout(60.0):
             await self._empty.wait()
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

@@ -15,20 +15,18 @@ from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import ListRead
-from gossamer.dedup.exact import ContentSeen
-from gossamer.dedup.near import NearDuplicates
-from gossamer.dedup.soft404 import Soft404Detector
+from gossamer.dedup import ContentSeen, NearDuplicates, Soft404Detector
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.http.body import LONG_WIRE_BODY, decodes_slowly
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
-from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.outcome import Response
+from gossamer.model.settlement import Document, ProcessedDocument
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 
 _numbers = itertools.count(1)
 PAGE = b"<!DOCTYPE html><title>%d</title><a href='/next-%d'>next</a>"

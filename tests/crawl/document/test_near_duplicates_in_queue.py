@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from gossamer.dedup.near import NearDuplicates, NearMode
+from gossamer.dedup import NearDuplicates, NearMode
 from gossamer.extract.crawl_page import extract_page
-from gossamer.model.document import Document
+from gossamer.model.settlement import Document
 from gossamer.model.states import NEAR_DUPLICATE, UrlState
 from tests.crawl.document.test_document_queue_bounds import QueueRig, document
 

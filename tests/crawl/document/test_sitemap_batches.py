@@ -10,12 +10,12 @@ import pytest
 from gossamer.backends.sqlite.driver import open_reader, open_writer
 from gossamer.clock import SteadyClock
 from gossamer.config.sections import SitemapsSection
-from gossamer.crawl.counters import Counters
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DecodedDocument
 from gossamer.crawl.document.sitemaps import LOT, STEP, ListRead, Sitemaps
 from gossamer.crawl.observers import CrawlObserver, Observers
-from gossamer.dedup.exact import payload_digest
+from gossamer.crawl.visit.settle import Counters
+from gossamer.dedup import payload_digest
 from gossamer.extract.sitemaps.reader import SLICE
 from gossamer.fetch.http.body import payload
 from gossamer.filter.canonical import Canonicaliser
@@ -23,14 +23,13 @@ from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.batch import Batch, Committed
-from gossamer.model.document import Document
 from gossamer.model.loads import SitemapFacts
 from gossamer.model.outcome import Response
-from gossamer.model.settlement import Capture
+from gossamer.model.settlement import Capture, Document
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task, Via, Visit
 from gossamer.model.units import Domain, HostId, HostKey, Instant, Origin, Seconds, Url
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 from gossamer.store.ports import Location
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.writer import TableWriter

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gossamer.crawl.run.recovery import load_filters, load_originals
-from gossamer.dedup.exact import ContentSeen, Unknown
-from gossamer.dedup.near import NearDuplicates, NearMode
-from gossamer.seen.url_seen import SeenTest
+from gossamer.dedup import ContentSeen, NearDuplicates, NearMode, Unknown
+from gossamer.seen import SeenTest
 
 
 class StoredRows:

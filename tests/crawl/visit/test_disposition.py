@@ -5,13 +5,14 @@ import random
 import pytest
 
 from gossamer.crawl.visit.disposition import MAX_RATE_LIMITED, Disposition, FailureScope
-from gossamer.dedup.soft404 import MANY_REDIRECTS, SOFT_404, Soft404Detector
+from gossamer.dedup import MANY_REDIRECTS, SOFT_404, Soft404Detector
 from gossamer.frontier.retries import RETRY_RULES, RetryPolicy, StatusClass, status_class
 from gossamer.model.outcome import Failed, Failure, Truncation
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task
 from gossamer.model.units import Fingerprint, HostId, Instant, Seconds, Url
 from tests.crawl.scripted_fetcher import failed, redirect, response
+from tests.table import table
 
 HOST = HostId(3)
 NOW = Instant(1_700_000_000.0)
@@ -41,7 +42,7 @@ def wait_of(available_at: Instant | None) -> float:
 # --- failures --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("failure", RETRIED)
+@table("failure", RETRIED)
 def test_a_first_failure_is_retried_after_its_base_delay(failure: Failure) -> None:
     settled = disposition().on_failure(HOST, task(), failed(failure), NOW)
 
@@ -49,14 +50,14 @@ def test_a_first_failure_is_retried_after_its_base_delay(failure: Failure) -> No
     assert RETRY_RULES[failure].base <= wait_of(settled.available_at) <= JITTER * RETRY_RULES[failure].base
 
 
-@pytest.mark.parametrize("failure", NO_RETRY)
+@table("failure", NO_RETRY)
 def test_a_failure_that_would_happen_again_makes_the_url_dead_at_once(failure: Failure) -> None:
     settled = disposition().on_failure(HOST, task(), failed(failure), NOW)
 
     assert (settled.state, settled.available_at, settled.reason) == (UrlState.DEAD, None, failure.value)
 
 
-@pytest.mark.parametrize("failure", list(Failure))
+@table("failure", list(Failure))
 def test_the_last_try_of_every_failure_makes_the_url_dead(failure: Failure) -> None:
     last = RETRY_RULES[failure].max_tries - 1
 
@@ -65,7 +66,7 @@ def test_the_last_try_of_every_failure_makes_the_url_dead(failure: Failure) -> N
     assert (settled.state, settled.available_at, settled.tries) == (UrlState.DEAD, None, last + 1)
 
 
-@pytest.mark.parametrize("failure", [failure for failure in RETRIED if RETRY_RULES[failure].max_tries > 2])
+@table("failure", [failure for failure in RETRIED if RETRY_RULES[failure].max_tries > 2])
 def test_the_second_failure_waits_twice_as_long(failure: Failure) -> None:
     settled = disposition().on_failure(HOST, task(tries=1), failed(failure), NOW)
 
@@ -119,7 +120,7 @@ def test_a_url_is_dead_with_its_host_however_few_tries_it_had() -> None:
 # --- server errors ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", SERVER_ERRORS)
+@table("status", SERVER_ERRORS)
 def test_a_server_error_is_retried_after_a_short_delay(status: int) -> None:
     settled = disposition().on_bad_status(HOST, task(), response(status), None, 0, NOW)
 
@@ -128,7 +129,7 @@ def test_a_server_error_is_retried_after_a_short_delay(status: int) -> None:
     assert POLICY.status_base <= wait_of(settled.available_at) <= JITTER * POLICY.status_base
 
 
-@pytest.mark.parametrize("status", SERVER_ERRORS)
+@table("status", SERVER_ERRORS)
 def test_a_server_error_at_the_last_try_makes_the_url_dead(status: int) -> None:
     settled = disposition().on_bad_status(HOST, task(POLICY.max_tries - 1), response(status), None, 0, NOW)
 
@@ -204,7 +205,7 @@ def test_a_host_that_answers_429_for_ever_loses_its_urls() -> None:
 # --- 4xx -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", MISSING)
+@table("status", MISSING)
 def test_a_missing_page_is_asked_for_again_after_a_day(status: int) -> None:
     settled = disposition().on_bad_status(HOST, task(), response(status, b"sorry"), None, 0, NOW)
 
@@ -212,7 +213,7 @@ def test_a_missing_page_is_asked_for_again_after_a_day(status: int) -> None:
     assert (settled.status, settled.reason) == (status, None)
 
 
-@pytest.mark.parametrize("status", MISSING)
+@table("status", MISSING)
 def test_a_page_that_was_missing_three_times_is_gone(status: int) -> None:
     settled = disposition().on_bad_status(HOST, task(POLICY.missing_tries - 1), response(status), None, 0, NOW)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.model.units import HostKey
+from tests.table import table
 
 CLOSED = [
     "127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1",
@@ -51,7 +52,7 @@ def test_private_addresses_open_when_allowed(address: str) -> None:
     assert AddressPolicy(allow_private=True).may_dial(address)
 
 
-@pytest.mark.parametrize(
+@table(
     "address",
     ["0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "::ffff:0.0.0.0", "::ffff:224.0.0.1",
      "64:ff9b::ffff:ffff", "2002:e000:1::", "fe80::1%eth0"],
@@ -107,7 +108,7 @@ def test_nothing_is_open_that_the_standard_library_calls_private(number: int) ->
         assert address.is_global
 
 
-@pytest.mark.parametrize(
+@table(
     ("host", "refused"),
     [
         ("127.0.0.11", "loopback address; --allow-private permits it"),

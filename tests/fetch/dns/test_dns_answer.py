@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.dns.answer import MAX_ADDRESSES, Alias, DnsFailure, Found, Reply, merge_replies, read_reply
+from gossamer.fetch.dns.cares import MAX_ADDRESSES, Alias, DnsFailure, Found, Reply, merge_replies, read_reply
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
+from tests.table import table
 
 A, CNAME, AAAA = pycares.QUERY_TYPE_A, pycares.QUERY_TYPE_CNAME, pycares.QUERY_TYPE_AAAA
 
@@ -96,9 +97,7 @@ def test_both_families_are_joined_with_ipv4_first_and_the_shorter_time() -> None
     assert merge_replies(FOUR, SIX) == Found(("192.0.2.1", "2001:db8::1"), Seconds(40.0))
 
 
-@pytest.mark.parametrize(
-    "other", [NOTHING, NOBODY, LOOP, *DnsFailure, Alias("b.test", frozenset(("x.test",)), Seconds(1.0))]
-)
+@table("other", [NOTHING, NOBODY, LOOP, *DnsFailure, Alias("b.test", frozenset(("x.test",)), Seconds(1.0))])
 def test_addresses_of_one_family_are_enough(other: Reply) -> None:
     assert merge_replies(FOUR, other) == FOUR
     assert merge_replies(other, SIX) == SIX

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.dns.breaker import BreakerRules, BreakerState, ResolverBreaker
+from gossamer.fetch.dns.backoff import BreakerRules, BreakerState, ResolverBreaker
 from gossamer.model.units import Instant
 
 RULES = BreakerRules()

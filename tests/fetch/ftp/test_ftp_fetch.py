@@ -9,7 +9,7 @@ import pytest
 from gossamer.clock import SteadyClock
 from gossamer.extract.content_types import is_html
 from gossamer.extract.crawl_page import extract_page
-from gossamer.fetch.ftp.fetcher import FtpFetcher
+from gossamer.fetch.ftp import FtpFetcher
 from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.fetch.robots import rules_from_answer
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation

@@ -3,9 +3,19 @@
 import pytest
 
 from gossamer.extract.crawl_page import extract_page
-from gossamer.fetch.ftp.fetcher import FtpPath, as_directory, ftp_path
-from gossamer.fetch.ftp.listing import CONTENT_TYPE, MAX_ENTRIES, MAX_LINES, Entry, index_page, read_listing
-from gossamer.fetch.ftp.session import BadReply, Reply, ReplyReader, extended_port, passive_port
+from gossamer.fetch.ftp import (
+    CONTENT_TYPE,
+    MAX_ENTRIES,
+    MAX_LINES,
+    Entry,
+    FtpPath,
+    as_directory,
+    ftp_path,
+    index_page,
+    read_listing,
+)
+from gossamer.fetch.ftp_session import BadReply, Reply, ReplyReader, extended_port, passive_port
+from tests.table import table
 
 
 def read(*lines: bytes) -> list[Reply | None]:
@@ -58,7 +68,7 @@ def test_the_port_of_a_passive_reply_is_read(text: bytes, port: int | None) -> N
     assert passive_port(Reply(227, text)) == port
 
 
-@pytest.mark.parametrize(
+@table(
     ("url", "path"),
     [
         ("ftp://h", FtpPath(b"/", True)),

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from gossamer.fetch.ftp.fetcher import FtpFetcher
+from gossamer.fetch.ftp import FtpFetcher
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import Request
 from gossamer.model.outcome import FetchOutcome, Response

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from gossamer.extract.crawl_page import extract_page
-from gossamer.fetch.ftp.fetcher import MAX_LISTING_BYTES, FtpFetcher
+from gossamer.fetch.ftp import MAX_LISTING_BYTES, FtpFetcher
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
@@ -410,7 +410,7 @@ def test_a_visit_leaves_no_connection_open_and_says_goodbye() -> None:
         async with serving(script) as (port, heard):
             fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, LoopClock(), allow=lambda _address: True)
             await fetcher.fetch(Request(Url(f"ftp://x.test:{port}/x"), HostKey("x.test"), port, "127.0.0.1"))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await ended.wait()
             return heard
 
@@ -431,7 +431,7 @@ def test_a_cancelled_visit_closes_its_connections() -> None:
             fetcher = FtpFetcher("gossamer-test/1.0", FetchLimits(), LoopClock(), allow=lambda _address: True)
             request = Request(Url(f"ftp://x.test:{port}/x"), HostKey("x.test"), port, "127.0.0.1")
             task = asyncio.create_task(fetcher.fetch(request))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await asked.wait()
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):

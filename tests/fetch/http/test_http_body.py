@@ -19,6 +19,7 @@ from gossamer.model.outcome import Failure, Response, Truncation
 from gossamer.model.units import Instant, Seconds, Url
 from tests.effort import lines_run
 from tests.fetch.http.scripted_server import StepClock
+from tests.table import table
 
 TEXT = b"<html><body>" + bytes(random.Random(7).choices(b"abcdefghij <>/=\n", k=200_000)) + b"</body></html>"
 
@@ -69,7 +70,7 @@ def test_a_body_without_codings_is_handed_on_uncopied() -> None:
     assert not taken.bad_encoding and taken.truncated is None
 
 
-@pytest.mark.parametrize(
+@table(
     ("coding", "wire"),
     [
         ("gzip", gzip.compress(TEXT)),
@@ -111,7 +112,7 @@ def test_transfer_coding_goes_first_and_alone_into_the_entity() -> None:
     assert taken.body == TEXT
 
 
-@pytest.mark.parametrize(
+@table(
     ("coding", "wire"),
     [
         ("gzip", TEXT),

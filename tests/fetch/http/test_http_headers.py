@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gossamer.fetch.http.headers import location_of, parse_fields
 from gossamer.model.http_dates import http_date, retry_after
 from gossamer.model.units import Instant
+from tests.table import table
 
 NOW = Instant(784_111_777.0)  # Sun, 06 Nov 1994 08:49:37 GMT
 
@@ -32,7 +33,7 @@ def test_an_absurd_delay_is_cut_to_a_day(text: str) -> None:
     assert retry_after(text, NOW) == 86400.0
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "", "-5", "soon", "1.5", "+3", "0", "1e3", "٣", "NaN", "inf",

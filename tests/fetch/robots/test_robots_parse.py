@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gossamer.fetch.robots import parse_robots
 from gossamer.fetch.robots.parse import LONGEST_DELAY, MAX_BYTES, MAX_SITEMAPS
+from tests.table import table
 
 
 def test_rb_07_the_first_500_kib_count_and_a_cut_line_is_dropped_whole() -> None:
@@ -93,7 +94,7 @@ def test_rb_12_absurd_delays_stay_finite(text: str) -> None:
     assert delay_of(text) == LONGEST_DELAY
 
 
-@pytest.mark.parametrize("text", ["-5", "NaN", "inf", "abc", "1,5", "", "0x10", "1_000", "٣", "+5", "10s", "1e"])
+@table("text", ["-5", "NaN", "inf", "abc", "1,5", "", "0x10", "1_000", "٣", "+5", "10s", "1e"])
 def test_rb_13_a_delay_that_is_no_number_is_ignored(text: str) -> None:
     assert delay_of(text) is None
 
@@ -160,7 +161,7 @@ def test_only_the_rules_that_apply_are_kept() -> None:
     assert len(rules) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     "key",
     ["disallow", "DISALLOW", "Disallow ", " disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"],
 )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gossamer.fetch.robots import RobotsRules, parse_robots
 from gossamer.fetch.robots.rules import _matches, normal_path
 from tests.examples import examples
+from tests.table import table
 
 ALPHABET = "ab/*$"
 patterns = st.text(ALPHABET, min_size=1, max_size=8)
@@ -90,7 +91,7 @@ def test_any_path_has_a_normal_form_and_it_is_its_own(path: str) -> None:
     assert normal.isascii()
 
 
-@pytest.mark.parametrize(
+@table(
     ("rule", "path", "matches"),
     [
         ("/foo/bar/%62%61%7A", "/foo/bar/baz", True),

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.driver import open_reader
+from gossamer.backends.sqlite.driver import open_for_writing, open_reader
 from gossamer.errors import StoreFailed
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via

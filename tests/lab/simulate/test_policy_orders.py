@@ -12,10 +12,12 @@ from gossamer.errors import UsageError
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.ordering import Importance
 from gossamer.lab.simulate.graph import LinkGraph, make_graph
-from gossamer.lab.simulate.policies import POLICIES, CrawlFacts, Policy, policy_of
+from gossamer.lab.simulate.knowledge import CrawlFacts, Policy
+from gossamer.lab.simulate.policies import POLICIES, policy_of
 from gossamer.lab.simulate.replay import crawl_order, reachable
 from gossamer.model.facts import UrlFacts
 from gossamer.model.units import Url
+from tests.examples import random_seeds
 from tests.lab.simulate.graph_samples import random_graph
 from tests.lab.simulate.obvious_orders import ByClass, ByScore, History, obvious_order
 
@@ -30,7 +32,7 @@ def setting_of(graph: LinkGraph) -> CrawlFacts:
 @pytest.mark.parametrize("rest", [0, 3, 20])
 @pytest.mark.parametrize("order", EXACT)
 def test_the_whole_order_is_that_of_the_obvious_model(order: str, rest: int) -> None:
-    for number in range(40):
+    for number in random_seeds(14):
         graph = random_graph(number, sites=1 + number % 9)
         seeds = random.Random(number).sample(range(graph.pages), 4)
 
@@ -95,7 +97,7 @@ class Urls:
 def test_classes_are_served_first_in_first_out_and_a_lifted_page_goes_to_the_end(
     make: Callable[[], Ordering], class_of: Callable[[History, int], int] | None, rest: int
 ) -> None:
-    for number in range(25):
+    for number in random_seeds(10):
         graph = random_graph(number, sites=1 + number % 9)
         seeds = random.Random(number).sample(range(graph.pages), 4)
         ordering = make()

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from gossamer.lab.simulate.baselines import Push
 from gossamer.lab.simulate.graph import LinkGraph, make_graph
-from gossamer.lab.simulate.policies import CrawlFacts
+from gossamer.lab.simulate.knowledge import CrawlFacts
+from gossamer.lab.simulate.policies import Push
 from gossamer.lab.simulate.replay import crawl_order
 from tests.lab.simulate.graph_samples import random_graph
 

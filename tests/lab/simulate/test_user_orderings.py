@@ -12,7 +12,8 @@ from gossamer.config.plugins import ORDERINGS_GROUP, orderings
 from gossamer.errors import UsageError
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, with_domains
-from gossamer.lab.simulate.policies import CrawlFacts, policy_of
+from gossamer.lab.simulate.knowledge import CrawlFacts
+from gossamer.lab.simulate.policies import policy_of
 from gossamer.lab.simulate.replay import POINTS, crawl_order, seed_pages
 from gossamer.lab.simweb.config import preset
 from tests.plugin_folder import PluginFolder, documented_plugin, plugin_folder

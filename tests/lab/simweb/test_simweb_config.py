@@ -4,9 +4,10 @@ import pytest
 
 from gossamer.errors import ConfigError
 from gossamer.lab.simweb.config import PRESET_NAMES, SimWebConfig, from_json, preset, to_json
+from tests.table import table
 
 
-@pytest.mark.parametrize(
+@table(
     ("field", "value"),
     [
         ("hosts", 0),

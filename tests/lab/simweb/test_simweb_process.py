@@ -22,7 +22,7 @@ CONFIG = SimWebConfig(hosts=10, pages=100, fault_rate=0.0, static_pages=1.0)
 
 
 def fetch(port: int, host: str, target: str = "/") -> bytes:
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as sock:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as sock:
         sock.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         received = b""
         while piece := sock.recv(65_536):

@@ -67,7 +67,7 @@ def served(do: Callable[[RunningWeb], T], config: SimWebConfig = CALM, log: Path
 
 def talk(running: RunningWeb, sent: bytes) -> bytes:
     """Send raw bytes, and read until the server has nothing more to say."""
-    with socket.create_connection(("127.0.0.1", running.http_port), timeout=20) as sock:
+    with socket.create_connection(("127.0.0.1", running.http_port), timeout=60) as sock:
         sock.sendall(sent)
         sock.shutdown(socket.SHUT_WR)
         received = b""
@@ -139,7 +139,7 @@ def test_a_request_in_pieces_and_a_second_sent_early_are_both_answered() -> None
     request = b"GET /robots.txt HTTP/1.1\r\nHost: portal.test\r\n\r\n"
 
     def ask(running: RunningWeb) -> int:
-        with socket.create_connection(("127.0.0.1", running.http_port), timeout=20) as sock:
+        with socket.create_connection(("127.0.0.1", running.http_port), timeout=60) as sock:
             for at in range(0, len(request), 7):
                 sock.sendall(request[at : at + 7])
             sock.sendall(request + request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))

@@ -79,7 +79,7 @@ class Caller:
         self._context = ssl.create_default_context(cafile=running.ca_file)
 
     def ask(self, name: str, session: ssl.SSLSession | None = None) -> Talk:
-        sock = socket.create_connection(("127.0.0.1", self._port), timeout=20)
+        sock = socket.create_connection(("127.0.0.1", self._port), timeout=60)
         with self._context.wrap_socket(sock, server_hostname=name, session=session) as secure:
             secure.sendall(f"GET / HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode())
             received = b""
@@ -151,7 +151,7 @@ def test_a_name_that_is_not_of_the_web_gets_a_certificate_that_is_not_its_own() 
 
 def test_a_client_that_does_not_speak_tls_is_turned_away_and_others_are_served() -> None:
     def ask(running: RunningWeb) -> tuple[bytes, bytes]:
-        with socket.create_connection(("127.0.0.1", running.http_port), timeout=20) as sock:
+        with socket.create_connection(("127.0.0.1", running.http_port), timeout=60) as sock:
             sock.sendall(b"GET / HTTP/1.1\r\nHost: portal.test\r\n\r\n")
             try:
                 plain = sock.recv(65_536)

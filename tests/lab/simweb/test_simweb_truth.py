@@ -11,6 +11,7 @@ from gossamer.lab.simweb.audit import Truth, ground_truth
 from gossamer.lab.simweb.config import SimWebConfig, preset
 from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Instant
+from tests.examples import random_seeds
 
 LATE = Instant(1_700_000_000.0)
 
@@ -129,7 +130,7 @@ def test_the_truth_is_what_a_plain_crawl_finds(agent: str) -> None:
     assert found.forbidden == truth.forbidden
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", random_seeds(2))
 @pytest.mark.parametrize(
     "shape",
     [
@@ -176,7 +177,7 @@ def test_every_url_of_the_web_is_reachable_from_the_seeds() -> None:
     assert sum(map(len, parts)) == web.graph.pages
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", random_seeds(2))
 def test_the_demo_has_some_of_everything(seed: int) -> None:
     truth = ground_truth(SimWeb(preset("demo", seed=seed)))
 

@@ -2,17 +2,17 @@
 
 import pytest
 
-from gossamer.filter.canonical import Canonicaliser
+from gossamer.filter.canonical import Canonicaliser, CanonicalRules
 from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.query_rules import CanonicalRules
 from gossamer.model.units import HostKey, Url
 from gossamer.reports.explain.verdicts import fingerprints_of, form_of
+from tests.table import table
 
 HOST = HostKey("www.h.test")
 DROPPING = Canonicaliser(CanonicalRules(drop_tracking=True, sort_query=True))
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "changes"),
     [
         ("http://h.test/a?b=1", []),

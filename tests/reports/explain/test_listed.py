@@ -26,7 +26,7 @@ def listed_lines(listing: ListingFact) -> list[str]:
 
 def test_a_listed_url_tells_where_and_what_is_said_of_it() -> None:
     assert listed_lines(LISTED) == [
-        "in http://h.test/map.xml: modified 2023-10-15T22:13:20.000Z, changes daily, priority 0.8"
+        "in http://h.test/map.xml: modified 2023-10-15T22:13:20Z, changes daily, priority 0.8"
     ]
     assert listed_lines(ListingFact(MAP)) == ["in http://h.test/map.xml"]
     assert listed_lines(ListingFact()) == []

@@ -14,8 +14,8 @@ from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import HostRates
 from gossamer.recrawl.price import Price, price_text
 from gossamer.reports.explain.build import build_story
-from gossamer.reports.explain.recrawl import RecrawlTerms
 from gossamer.reports.explain.render import story_lines, story_object
+from gossamer.reports.explain.schedule import RecrawlTerms
 from gossamer.reports.explain.story import Recrawl, Story
 from gossamer.reports.queries import _basis
 from tests.reports.explain.stories import NOW, RULES, VISIT, form, known
@@ -96,7 +96,7 @@ def test_a_visit_that_was_brought_forward_says_by_what() -> None:
 
     assert not recrawl_of(told).signals.forwarded
     assert recrawl_of(sooner).signals.forwarded
-    assert "brought forward: a list says that it was modified at" in text_of(sooner)
+    assert "brought forward: a sitemap or feed says that it was modified at" in text_of(sooner)
     assert "80 % of its changes would be reported" in text_of(told)
     assert "its sitemap says that it changes daily" in text_of(told)
 
@@ -110,7 +110,7 @@ def test_limits_and_rules_are_told() -> None:
     ruled = Config(recrawl=RecrawlSection(rules=(RecrawlRuleSection(pattern="*", interval=WEEK),)))
 
     assert "limited to the longest interval" in text_of(story_of(config=near))
-    assert "the interval of rule 1; the page changes about every 30 days (within" in text_of(story_of(config=ruled))
+    assert "interval of rule 1; the page changes about every 30 days (within" in text_of(story_of(config=ruled))
 
 
 def test_the_reason_for_visiting_a_volatile_page_less_often_is_told() -> None:
@@ -125,9 +125,9 @@ def test_without_a_budget_the_time_between_changes_is_told() -> None:
 
     assert recrawl_of(known).policy == "adaptive"
     assert recrawl_of(known).change_interval == pytest.approx(30 * DAY)
-    assert "by adaptive: about the time between its changes, 30 days, from 4 visits, 1 of which" in text_of(known)
+    assert ": about the time between its changes, 30 days, from 4 visits, 1 of which" in text_of(known)
     assert recrawl_of(new).assumed
-    assert "by adaptive: the default interval" in text_of(new)
+    assert ": default interval (no change history yet)" in text_of(new)
 
 
 def test_the_same_is_told_as_an_object() -> None:
@@ -154,6 +154,6 @@ def test_the_price_of_a_host_that_allows_too_few_visits_is_told_beside_the_usual
     usual = story_of(config=budget)
 
     assert (recrawl_of(dear).price, recrawl_of(dear).usual_price) == (5.0, 2.5)
-    assert "the price is that of its host, which allows fewer visits than its pages are worth" in text_of(dear)
+    assert "this minimum is higher than elsewhere (2.5), because its host allows too few visits" in text_of(dear)
     assert (recrawl_of(usual).price, recrawl_of(usual).usual_price) == (2.5, None)
-    assert "the price is that of its host" not in text_of(usual)
+    assert "higher than elsewhere" not in text_of(usual)

@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import named_queries, open_for_reading, open_for_writing
-from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader
+from gossamer.backends.sqlite.driver import (
+    SqliteDatabase,
+    named_queries,
+    open_for_reading,
+    open_for_writing,
+    open_reader,
+)
 from gossamer.config.overrides import OVERRIDES_KEY
 from gossamer.errors import StoreFailed
 from gossamer.filter.rules import EntryRules

@@ -32,6 +32,7 @@ from tests.reports.explain.stories import (
     known,
     robots,
 )
+from tests.table import table
 
 GOOD = RecordCheck(None, "response", URL, True, True)
 
@@ -118,7 +119,7 @@ def test_a_host_that_rests_delays_its_urls() -> None:
 
     assert story.politeness is not None
     assert (story.politeness.wait, story.politeness.gap, story.politeness.longer) == (0.5, 1.0, False)
-    assert (story.next.due_at, story.next.why) == (NOW + 0.5, "its host is cooling down until then")
+    assert (story.next.due_at, story.next.why) == (NOW + 0.5, "its host may be contacted then")
 
 
 @pytest.mark.parametrize("term", GapReason)
@@ -129,7 +130,7 @@ def test_the_term_that_decided_the_rest_is_told_as_it_was_recorded(term: GapReas
 
     assert story.politeness is not None
     assert (story.politeness.contact_at, story.politeness.reason) == (NOW + 9, term.value)
-    assert story.next.why == f"its host is cooling down until then: {term.value}"
+    assert story.next.why == f"its host may be contacted then: {term.value}"
 
 
 def test_a_rest_longer_than_the_gap_is_remarked_on() -> None:
@@ -183,7 +184,7 @@ def test_a_page_with_a_recrawl_date_says_so() -> None:
 
     assert (story_of(again).next.due_at, story_of(again).next.why) == (
         NOW + 99,
-        "it is stored; its recrawl is due then",
+        "next recrawl",
     )
 
 
@@ -283,7 +284,7 @@ def test_an_answer_before_the_last_failure_is_only_an_answer() -> None:
     assert [a.outcome for a in story.attempts] == ["answered", "conn_refused"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("record", "problem"),
     [
         (GOOD, None),

@@ -13,12 +13,13 @@ from gossamer.model.units import Instant
 from gossamer.reports.export.formats import Csv, JsonLines, Tabs, open_output, timestamp
 from gossamer.reports.export.rows import NodeTable
 from gossamer.reports.export.tables import Column, Kind, Row, Selection, mimes_from, moment_from, statuses_from
+from tests.table import table
 
 COLUMNS = (Column("name"), Column("at", Kind.MOMENT), Column("n", Kind.WHOLE), Column("yes", Kind.FLAG))
 ROWS: list[Row] = [('a "b", c\nd', 1_700_000_000.5, 7, True), ("ü\ud800", None, None, False)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("wanted", "passes"),
     [
         (Selection(), True),

@@ -27,14 +27,6 @@ SELECT u.id, u.url, h.host, u.depth, u.sitemap, u.state FROM urls u JOIN hosts h
 WHERE u.id > ?1 AND u.id <= ?2 AND ((u.state = 0 AND u.was IS NULL)
     OR (u.state = 6 AND u.reason IN (SELECT value FROM json_each(?3)))) ORDER BY u.id
 
--- What a rule about traps has kept out; follows the index of excluded URLs.
--- name: hosts_with_cuts
-SELECT h.id, h.host FROM hosts h
-WHERE EXISTS (SELECT 1 FROM urls u WHERE u.state = 6 AND u.host_id = h.id AND u.reason >= 'trap:' AND u.reason < 'trap;')
-
--- name: cut_urls
-SELECT id FROM urls WHERE state = 6 AND host_id = ? AND reason >= 'trap:' AND reason < 'trap;' LIMIT ?
-
 -- name: dead_ids
 SELECT id FROM urls WHERE state = 7 AND id > ?1 AND (?2 IS NULL OR host_id = ?2) AND (?3 IS NULL OR reason = ?3)
     AND (?4 IS NULL OR (coalesce(reason, '') IN (SELECT value FROM json_each(?5))) = ?4)

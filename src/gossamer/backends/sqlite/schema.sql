@@ -79,7 +79,7 @@ CREATE TABLE visits (
     deep_links    INTEGER,               -- links below more elements than a tree of ours has levels
     language      TEXT,                  -- as declared, a BCP 47 tag
     canonical     TEXT,                  -- the address that it says it should have, made absolute; null: its own
-    refused       INTEGER                -- why links of it were refused (model.refusals); null: unknown
+    refused       INTEGER                -- why links of it were refused (model.settlement); null: unknown
 );
 
 -- Visits that did not end well, all of them.
@@ -241,7 +241,7 @@ CREATE TABLE sitemaps (
 );
 CREATE INDEX sitemaps_host ON sitemaps (host_id, entries);
 
--- Near-duplicates: the signature of the text of each page that was stored (sketch.minhash), and, of a page that is almost
+-- Near-duplicates: the signature of the text of each page that was stored (`sketch`), and, of a page that is almost
 -- another, which one that is and in how many bytes their signatures differ. Of the last visit, as `visits`. `seq` grows
 -- with every visit: the latest originals are read again on a start.
 CREATE TABLE signatures (
@@ -276,7 +276,7 @@ CREATE TABLE parameters (
     PRIMARY KEY (host, place, name)
 ) WITHOUT ROWID;
 
--- What hosts have shown in place of pages that they do not have, in text of dedup.soft.
+-- What hosts have shown in place of pages that they do not have, in text of `dedup`.
 CREATE TABLE soft_missing (
     host_id       INTEGER PRIMARY KEY,
     state         TEXT    NOT NULL

@@ -4,7 +4,7 @@ A `Response` becomes a record (`record`), a gzip member of its own, so that ever
 fetched over FTP is a resource record, with the control conversation as metadata. `writer` appends members to the open
 file. The location of a record and the new length of its file are committed in the same database transaction as the
 page's row; after a crash every file is cut back to its committed length. So a record is in a file exactly if its row is
-in the database. `captures` is the port for writing, `archive` the port for reading by location.
+in the database. `captures` is the port for writing, `reader` the port for reading by location.
 
 Invariants:
   * a file begins with a warcinfo record and contains whole gzip members only, up to its committed length;
@@ -14,8 +14,7 @@ Invariants:
   * a document that is stored already under another URL is a revisit record, which names that URL and its date.
 """
 
-from gossamer.backends.warc.archive import WarcArchive
-from gossamer.backends.warc.reader import read_record, scan_records
+from gossamer.backends.warc.reader import WarcArchive, read_record, scan_records
 from gossamer.backends.warc.record import (
     Original,
     RecordIds,

@@ -18,7 +18,7 @@ _shtab_gossamer_commands() {
     export:'export pages, links, texts or the link graph'
     hosts:'list hosts: queue, delay, failures, traps'
     index:'write a CDXJ index of the WARC files, for replay tools'
-    pages:'list known pages'
+    pages:'list known URLs'
     schema:'print the JSON Schema of an output'
     serve:'crawl as a service that is controlled over HTTP'
     simulate:'compare orderings or recrawl policies without fetching'
@@ -47,9 +47,9 @@ _shtab_gossamer_completion_defaults_added=0
 _shtab_gossamer_crawl_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
-  "--more[stop after N documents more than are stored]:N:"
+  "--more[store N more documents, then stop]:N:"
   "--add-seeds[add the URLs to the crawl in the directory]"
-  "--dir[directory of the crawl (default\: crawl)\; a crawl that it holds is resumed]:DIR:_files -/"
+  "--dir[crawl directory (default\: crawl)\; crawl and serve resume an existing crawl]:DIR:_files -/"
   "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: warc in the crawl\'s directory)]:URL:"
   "--seeds[read seeds from FILE, one per line\; - is standard input]:FILE:_files"
@@ -57,12 +57,12 @@ _shtab_gossamer_crawl_options=(
   "--max-pages[stop after N stored documents]:N:"
   "--min-pages[exit with status 3 if fewer than N documents are stored at the end]:N:"
   "--max-depth[follow at most N links from a seed (default\: 20)]:N:"
-  "--order[mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin\'s]:POLICY:"
+  "--order[mercator (default), best-first, bfs, dfs, novelty, balance, importance, or the name of a plugin]:POLICY:"
   "--delay[wait at least this long between requests to a host (default\: 1)]:SECONDS:"
   "--delay-factor[wait at least X times as long as the last response took (default\: 10)]:X:"
   "--concurrency[visit at most N hosts at a time (default\: 80)]:N:"
   "--workers[crawl with N processes, each with its own share of the domains (default\: 1)]:N:"
-  "--user-agent[user agent\; say here how to reach you]:TEXT:"
+  "--user-agent[user agent\; include a contact address]:TEXT:"
   "--dns[name server to use\; several separated by commas]:HOST:PORT:"
   {--allow-private,--no-allow-private}"[permit private and loopback addresses]"
   "*--allow-network[permit private addresses of NETWORK (repeatable)]:NETWORK:"
@@ -72,7 +72,7 @@ _shtab_gossamer_crawl_options=(
   {--quiet,--no-quiet}"[print no progress and no report]"
   "--log-pages[append a line for each visited page to FILE\; - is standard output]:FILE:_files"
   "*--query[take the first results of a search engine as seeds (repeatable)]:TEXT:"
-  "*--exclude-domain[never enter DOMAIN (repeatable)]:DOMAIN:"
+  "*--exclude-domain[do not crawl DOMAIN (repeatable)]:DOMAIN:"
   "--max-per-domain[make at most N page requests per registrable domain]:N:"
   "(*)::a seed\; https\:\/\/ is added if it has no scheme:"
 )
@@ -82,9 +82,9 @@ _shtab_gossamer_crawl_defaults_added=0
 
 _shtab_gossamer_dead_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--dir[the crawl\'s directory (default\: that of gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[the crawl\'s store\: sqlite\:DIR is the same as --dir DIR]:URL:"
-  "--blobs[the crawl\'s archive\: file\:DIR (default\: as the crawl remembers)]:URL:"
+  "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
+  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--host[only URLs of this host]:HOST:"
   "--reason[only URLs that failed for this reason]:REASON:"
   "--class[corrupted\: only URLs with broken bodies\; failed\: only others]:failure_class:(failed corrupted)"
@@ -114,16 +114,16 @@ _shtab_gossamer_explain_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
   "--json[print a JSON object]"
-  "--dir[directory of the crawl (default\: crawl)\; a crawl that it holds is resumed]:DIR:_files -/"
+  "--dir[crawl directory (default\: crawl)\; crawl and serve resume an existing crawl]:DIR:_files -/"
   "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: warc in the crawl\'s directory)]:URL:"
   "--scope[host (default), domain, any, host\:NAME, domain\:NAME or tld\:nz\; several separated by commas]:SCOPE:"
   "--max-depth[follow at most N links from a seed (default\: 20)]:N:"
-  "--order[mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin\'s]:POLICY:"
+  "--order[mercator (default), best-first, bfs, dfs, novelty, balance, importance, or the name of a plugin]:POLICY:"
   "--delay[wait at least this long between requests to a host (default\: 1)]:SECONDS:"
   "--delay-factor[wait at least X times as long as the last response took (default\: 10)]:X:"
-  "--user-agent[user agent\; say here how to reach you]:TEXT:"
-  "*--exclude-domain[never enter DOMAIN (repeatable)]:DOMAIN:"
+  "--user-agent[user agent\; include a contact address]:TEXT:"
+  "*--exclude-domain[do not crawl DOMAIN (repeatable)]:DOMAIN:"
   "--max-per-domain[make at most N page requests per registrable domain]:N:"
   ":https\:\/\/ is added if it has no scheme:"
 )
@@ -133,9 +133,9 @@ _shtab_gossamer_explain_defaults_added=0
 
 _shtab_gossamer_export_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--dir[the crawl\'s directory (default\: that of gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[the crawl\'s store\: sqlite\:DIR is the same as --dir DIR]:URL:"
-  "--blobs[the crawl\'s archive\: file\:DIR (default\: as the crawl remembers)]:URL:"
+  "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
+  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--what[what to export (default\: pages)]:what:(pages links text markdown graph)"
   "--format[default\: by the extension of the file, else jsonl (graph\: tsv)]:format:(jsonl csv tsv parquet)"
   {-o,--output}"[output file (default\: -, standard output)\; for markdown, a new directory]:FILE:_files"
@@ -158,9 +158,9 @@ _shtab_gossamer_export_defaults_added=0
 
 _shtab_gossamer_hosts_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--dir[the crawl\'s directory (default\: that of gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[the crawl\'s store\: sqlite\:DIR is the same as --dir DIR]:URL:"
-  "--blobs[the crawl\'s archive\: file\:DIR (default\: as the crawl remembers)]:URL:"
+  "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
+  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
   "--json[print one JSON object per line]"
   "--host[only this host\; \*.example.org for all subdomains]:HOST:"
@@ -175,9 +175,9 @@ _shtab_gossamer_hosts_defaults_added=0
 
 _shtab_gossamer_index_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--dir[the crawl\'s directory (default\: that of gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[the crawl\'s store\: sqlite\:DIR is the same as --dir DIR]:URL:"
-  "--blobs[the crawl\'s archive\: file\:DIR (default\: as the crawl remembers)]:URL:"
+  "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
+  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   {-o,--output}"[output file (default\: index.cdxj in the directory of the crawl)\; - is standard output]:FILE:_files"
   "--json[print a JSON object to standard error when done]"
   "--quiet[print no progress and no summary]"
@@ -188,9 +188,9 @@ _shtab_gossamer_index_defaults_added=0
 
 _shtab_gossamer_pages_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--dir[the crawl\'s directory (default\: that of gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[the crawl\'s store\: sqlite\:DIR is the same as --dir DIR]:URL:"
-  "--blobs[the crawl\'s archive\: file\:DIR (default\: as the crawl remembers)]:URL:"
+  "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
+  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--json[print one JSON object per line, with all fields]"
   "--state[only pages in this state]:state:(queued stored duplicate redirect missing gone excluded dead)"
   "--host[only pages of this host]:HOST:"
@@ -213,18 +213,18 @@ _shtab_gossamer_schema_defaults_added=0
 _shtab_gossamer_serve_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--config[configuration file (default\: gossamer.toml if present)]:FILE:_files"
-  "--dir[directory of the crawl (default\: crawl)\; a crawl that it holds is resumed]:DIR:_files -/"
+  "--dir[crawl directory (default\: crawl)\; crawl and serve resume an existing crawl]:DIR:_files -/"
   "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR (default\: warc in the crawl\'s directory)]:URL:"
   "--scope[host (default), domain, any, host\:NAME, domain\:NAME or tld\:nz\; several separated by commas]:SCOPE:"
   "--max-pages[stop after N stored documents]:N:"
   "--max-depth[follow at most N links from a seed (default\: 20)]:N:"
-  "--order[mercator (default), best-first, bfs, dfs, novelty, balance, importance or a plugin\'s]:POLICY:"
+  "--order[mercator (default), best-first, bfs, dfs, novelty, balance, importance, or the name of a plugin]:POLICY:"
   "--delay[wait at least this long between requests to a host (default\: 1)]:SECONDS:"
   "--delay-factor[wait at least X times as long as the last response took (default\: 10)]:X:"
   "--concurrency[visit at most N hosts at a time (default\: 80)]:N:"
   "--workers[crawl with N processes, each with its own share of the domains (default\: 1)]:N:"
-  "--user-agent[user agent\; say here how to reach you]:TEXT:"
+  "--user-agent[user agent\; include a contact address]:TEXT:"
   "--dns[name server to use\; several separated by commas]:HOST:PORT:"
   {--allow-private,--no-allow-private}"[permit private and loopback addresses]"
   "*--allow-network[permit private addresses of NETWORK (repeatable)]:NETWORK:"
@@ -232,7 +232,7 @@ _shtab_gossamer_serve_options=(
   "*--hook[call the hook NAME of an installed package (repeatable)]:NAME:"
   "--log-pages[append a line for each visited page to FILE\; - is standard output]:FILE:_files"
   "*--query[take the first results of a search engine as seeds (repeatable)]:TEXT:"
-  "*--exclude-domain[never enter DOMAIN (repeatable)]:DOMAIN:"
+  "*--exclude-domain[do not crawl DOMAIN (repeatable)]:DOMAIN:"
   "--host[bind to this address (default\: 127.0.0.1)]:ADDRESS:"
   "--port[bind to this port (default\: 8470\; 0\: any free port)]:N:"
   "--max-per-domain[make at most N page requests per registrable domain]:N:"
@@ -291,9 +291,9 @@ _shtab_gossamer_simweb_defaults_added=0
 
 _shtab_gossamer_status_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--dir[the crawl\'s directory (default\: that of gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[the crawl\'s store\: sqlite\:DIR is the same as --dir DIR]:URL:"
-  "--blobs[the crawl\'s archive\: file\:DIR (default\: as the crawl remembers)]:URL:"
+  "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
+  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--json[print a JSON object]"
 )
 
@@ -302,9 +302,9 @@ _shtab_gossamer_status_defaults_added=0
 
 _shtab_gossamer_verify_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--dir[the crawl\'s directory (default\: that of gossamer.toml, or crawl)]:DIR:_files -/"
-  "--store[the crawl\'s store\: sqlite\:DIR is the same as --dir DIR]:URL:"
-  "--blobs[the crawl\'s archive\: file\:DIR (default\: as the crawl remembers)]:URL:"
+  "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
+  "--store[store of the crawl\: sqlite\:DIR is the same as --dir DIR]:URL:"
+  "--blobs[archive of the crawl\: file\:DIR (default\: its stored location)]:URL:"
   "--config[configuration file of the crawl (default\: gossamer.toml if present)]:FILE:_files"
   "--repair[repair what can be repaired safely\; the crawl must not be running]"
   "--json[print a JSON object]"

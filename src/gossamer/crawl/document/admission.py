@@ -14,7 +14,7 @@ from gossamer.model.partition import OutboxUrl
 from gossamer.model.settlement import PageLinks
 from gossamer.model.task import Candidate, Task, Via, Visit
 from gossamer.model.units import Fingerprint, HostKey, Url
-from gossamer.seen.url_seen import SeenStatistics, SeenTest, fingerprint, fingerprints
+from gossamer.seen import SeenStatistics, SeenTest, fingerprint, fingerprints
 
 TOO_LONG = "url_too_long"
 _LINK = Via.LINK  # looking up a member costs as much as a call

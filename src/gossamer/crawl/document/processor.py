@@ -8,9 +8,17 @@ from typing import NamedTuple, Protocol
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable
 from gossamer.crawl.document.admission import TOO_LONG, Admission
-from gossamer.dedup.exact import ContentSeen, Known, Unknown, payload_digest
-from gossamer.dedup.near import Near, NearDuplicates, NearMode
-from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
+from gossamer.dedup import (
+    SOFT_404,
+    ContentSeen,
+    Known,
+    Near,
+    NearDuplicates,
+    NearMode,
+    Soft404Detector,
+    Unknown,
+    payload_digest,
+)
 from gossamer.extract.content_types import UNWANTED_TYPE, is_html
 from gossamer.extract.crawl_page import (
     PageContent,
@@ -23,11 +31,17 @@ from gossamer.extract.large_pages import LargePages
 from gossamer.extract.page_meta import OUR_NAME
 from gossamer.fetch.http.body import Payload, payload, payload_in_slices
 from gossamer.filter.canonical import Canonical
-from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.formats import LongLink
 from gossamer.model.outcome import Failure, Response
-from gossamer.model.refusals import mask_of
-from gossamer.model.settlement import MAX_VALIDATOR_CHARS, Capture, PageLinks, Settlement
+from gossamer.model.settlement import (
+    MAX_VALIDATOR_CHARS,
+    Capture,
+    Document,
+    PageLinks,
+    ProcessedDocument,
+    Settlement,
+    mask_of,
+)
 from gossamer.model.states import NEAR_DUPLICATE, UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Url

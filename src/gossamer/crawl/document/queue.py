@@ -15,14 +15,13 @@ from typing import TypeVar
 from gossamer.clock import Clock
 from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor
 from gossamer.crawl.document.sitemaps import ListRead, Sitemaps
-from gossamer.dedup.exact import Known, Unknown
+from gossamer.dedup import Known, Unknown
 from gossamer.extract.crawl_page import PageContent
 from gossamer.fetch.http.body import decodes_slowly
-from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.queue_depth import QueueDepth
-from gossamer.model.settlement import Settlement
+from gossamer.model.settlement import Document, ProcessedDocument, Settlement
 from gossamer.model.task import Visit
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 
 _ASK = Unknown.ASK  # looking up a member costs as much as a call
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from gossamer.config.sections import SitemapsSection
-from gossamer.crawl.counters import Counters
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DecodedDocument
+from gossamer.crawl.visit.settle import Counters
 from gossamer.extract.page_meta import DirectivesFor
 from gossamer.extract.sitemaps import (
     GZIP_MARK,
@@ -30,11 +30,9 @@ from gossamer.extract.sitemaps import (
 )
 from gossamer.filter.canonical import Canonical, Refusal
 from gossamer.model.batch import HintRecord, SitemapName, SitemapRecord
-from gossamer.model.document import ProcessedDocument
 from gossamer.model.loads import SitemapFacts
 from gossamer.model.outcome import Truncation
-from gossamer.model.refusals import mask_of
-from gossamer.model.settlement import PageLinks
+from gossamer.model.settlement import PageLinks, ProcessedDocument, mask_of
 from gossamer.model.task import Candidate, Via, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Url
 from gossamer.store.threads import WriterThread

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.clock import Clock
+from gossamer.config.admission import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.config.fetchers import fetcher_for
 from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config
@@ -29,8 +30,6 @@ from gossamer.config.policies import (
     trap_exemption,
     trap_policy_for,
 )
-from gossamer.config.widening import ADMISSION_KEY, AdmissionRecord, admission_rules_for
-from gossamer.crawl.counters import Counters, CrawlState
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
@@ -39,13 +38,11 @@ from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
-from gossamer.crawl.rules.limit_enforcement import LimitEnforcement
-from gossamer.crawl.rules.readmission import Readmission
-from gossamer.crawl.rules.reordering import Reordering
-from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.crawl import Crawl, visit_limits_for
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import AFTER_CRASH, RecoveredContacts, WarmUp
+from gossamer.crawl.run.rule_changes import LimitEnforcement, Readmission, Reordering
 from gossamer.crawl.run.store import (
     KnownCrawl,
     OpenArchive,
@@ -64,15 +61,14 @@ from gossamer.crawl.visit.disposition import Disposition
 from gossamer.crawl.visit.host_context import HostContexts, HostHealth, only_silent_hosts_left
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
-from gossamer.crawl.visit.settle import Settler
+from gossamer.crawl.visit.settle import Counters, CrawlState, Settler
 from gossamer.crawl.visit.sitemap_guess import SitemapGuesser
-from gossamer.crawl.visit.visit import VisitLimits, Visitor, VisitOutcomes, VisitRules
-from gossamer.dedup.exact import ContentSeen
-from gossamer.dedup.near import NearDuplicates, NearMode
-from gossamer.dedup.soft404 import Soft404Detector
+from gossamer.crawl.visit.visit import Visitor, VisitOutcomes, VisitRules
+from gossamer.dedup import ContentSeen, NearDuplicates, NearMode, Soft404Detector
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
+from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
@@ -97,7 +93,7 @@ from gossamer.recrawl.price import price_from
 from gossamer.reports.readback import read_response
 from gossamer.reports.table.reader import TableReader
 from gossamer.seed.lists import Seed
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 from gossamer.store.ports import PartitionOwner
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.refusals import RefusalReader
@@ -271,7 +267,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         network.requester,
         robots_fetcher,
         guesser,
-        rules=VisitRules(_visit_limits_for(config), entry.admission, hosts, entry.feedback.trap_accounts),
+        rules=VisitRules(visit_limits_for(config), entry.admission, hosts, entry.feedback.trap_accounts),
         outcomes=VisitOutcomes(disposition, planner, settler, documents.queue.put),
         redirects_to=queries.redirects_to,
     )
@@ -303,6 +299,8 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         clock=clock,
         admission=entry.admission,
         hosts=hosts,
+        addresses=network.addresses,
+        trap_accounts=entry.feedback.trap_accounts,
         scope_seeds=entry.scope_seeds,
         host_contexts=host_contexts,
         health=health,
@@ -488,6 +486,7 @@ class _Network(NamedTuple):
     requester: Requester
     fetcher: SchemeFetcher
     resolver: Resolver
+    addresses: AddressPolicy
     bodies: BodyMemory
     audit: PolitenessAudit
 
@@ -528,19 +527,10 @@ def _network_for(
         politeness=policies.politeness,
         hosts=policies.hosts,
     )
-    return _Network(requester, fetcher, resolver, bodies, audit)
+    return _Network(requester, fetcher, resolver, addresses, bodies, audit)
 
 
 # --- settings ------------------------------------------------------------------------------------
-
-
-def _visit_limits_for(config: Config) -> VisitLimits:
-    return VisitLimits(
-        max_redirects=config.fetch.max_redirects,
-        max_per_domain=config.politeness.max_per_domain,
-        max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
-        revisits=config.archive.revisits,
-    )
 
 
 def _robots_settings_for(config: Config, breaker: BreakerPolicy) -> RobotsSettings:

@@ -1,38 +1,52 @@
 """A crawl that is ready to run: its objects, the change of its rules, and its end. Built by `assemble`."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gossamer.clock import Clock
+from gossamer.config.admission import admission_rules_for
 from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config
 from gossamer.config.policies import (
+    address_policy_for,
     opening_price_for,
     priority_rules_for,
     recrawl_policy_for,
     recrawl_rules_for,
     rules_for,
+    trap_exemption,
 )
-from gossamer.config.widening import admission_rules_for
-from gossamer.crawl.counters import Counters
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.engine import Engine
-from gossamer.crawl.rules.reordering import Reordering
 from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.rule_changes import Reordering
+from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester
+from gossamer.crawl.visit.settle import Counters
+from gossamer.crawl.visit.visit import VisitLimits
 from gossamer.extract.large_pages import LargePages
+from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
 from gossamer.frontier.frontier import Frontier
-from gossamer.model.units import HostKey
+from gossamer.model.units import HostKey, Seconds
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.table.reader import TableReader
 from gossamer.store.ports import ContactJournal, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.threads import ReaderThread, WriterThread
+
+
+def visit_limits_for(config: Config) -> VisitLimits:
+    return VisitLimits(
+        max_redirects=config.fetch.max_redirects,
+        max_per_domain=config.politeness.max_per_domain,
+        max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
+        revisits=config.archive.revisits,
+    )
 
 
 @dataclass(slots=True)
@@ -54,6 +68,8 @@ class Crawl:
     clock: Clock
     admission: Admission
     hosts: HostSettingsTable
+    addresses: AddressPolicy
+    trap_accounts: TrapAccounts | None
     scope_seeds: set[HostKey]  # hosts of all seeds
     host_contexts: HostContexts
     health: HostHealth
@@ -69,18 +85,28 @@ class Crawl:
         return TableReader(self.tables.open_reader())
 
     def change_rules(self, config: Config) -> None:
-        """Take scope rules, host settings, priority rules and recrawl settings from another configuration, at once and
-        for queued URLs too. Raises ConfigError; then nothing was changed."""
+        """Take scope rules, limits, host settings, priority rules and recrawl settings from another configuration, at
+        once and for queued URLs too. Raises ConfigError; then nothing was changed."""
         hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
         priorities = priority_rules_for(config)
-        policy = recrawl_policy_for(config)
+        policy, addresses = recrawl_policy_for(config), address_policy_for(config)
         self.admission.change_rules(rules_for(config, self.scope_seeds))
         self.hosts.replace_with(hosts)
+        self.addresses.replace_with(addresses)
+        self.engine.visitor.change_limits(visit_limits_for(config))
+        if self.trap_accounts is not None:
+            self.trap_accounts.change_exemption(trap_exemption(config))
         self.reordering.change_rules(priorities)
         self.engine.readmission.change_rules(admission_rules_for(config, len(self.scope_seeds)))
         requeue = self.engine.requeue
         requeue.planner.reconfigure(config.recrawl, policy, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
+        self.engine.pump_soon()
+
+    def change_page_limit(self, pages: int | None) -> None:
+        """Stop when this number of pages is stored; None for no limit. Not for a worker, whose part of the limit the
+        supervisor sets."""
+        self.engine.limits = replace(self.engine.limits, max_pages=pages)
         self.engine.pump_soon()
 
     async def close(self) -> None:

@@ -16,8 +16,16 @@ from typing import NamedTuple
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
 from gossamer.backends.sqlite.driver import SqliteTables
-from gossamer.config.load import Config
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, CrawlDirectory, existing_parts, holds_crawl, parts_of
+from gossamer.config.load import Config, known_shape
+from gossamer.crawl.run.directory import (
+    ARCHIVE,
+    DATABASE,
+    CrawlDirectory,
+    existing_parts,
+    holds_crawl,
+    parts_of,
+    read_layout,
+)
 from gossamer.errors import ConfigError, DirectoryError, NotThisCrawl, OldSchema
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
@@ -186,6 +194,20 @@ def open_crawl(location: CrawlLocation) -> Iterator[OpenCrawl]:
         yield OpenCrawl(location, parts, readers)
 
 
+def remembered_options(location: CrawlLocation) -> dict[str, object]:
+    """The options of the last start that a crawl remembers; none if there is no crawl, or none that can be opened: what
+    opens it for more than this says what is wrong with it."""
+    if not crawl_exists(location):
+        return {}
+    try:
+        if (layout := read_layout(location.directory)) is not None:
+            return known_shape(layout[1])
+        with open_crawl(location) as crawl:
+            return known_shape(crawl.reader.status.options())
+    except NotThisCrawl:
+        return {}
+
+
 def open_part(location: CrawlLocation) -> CrawlReader:
     """The store of a crawl by one worker, or of one of several, for a reader of which there are several. Raises
     NotThisCrawl, OldSchema or StoreFailed."""
@@ -204,7 +226,7 @@ def _archive_folder(blobs: str | None, directory: Path, reader: CrawlReader) -> 
 
 def archive_in(folder: Path) -> Archive:
     """The archive in a folder."""
-    from gossamer.backends.warc.archive import WarcArchive  # few commands need it, and it takes long to load
+    from gossamer.backends.warc.reader import WarcArchive  # few commands need it, and it takes long to load
 
     return WarcArchive(folder)
 

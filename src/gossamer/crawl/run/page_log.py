@@ -52,7 +52,7 @@ class PageLog(LineLog):
         if outcome.status is None and outcome.state is UrlState.EXCLUDED:
             return
         status = outcome.reason or outcome.state.word if outcome.status is None else str(outcome.status)
-        at = formatter.timestamp(outcome.at)
+        at = formatter.date_time(outcome.at)
         line = formatter.page_line(at, outcome.priority, outcome.depth, outcome.size, status, outcome.url)
         self.put(line.encode("utf-8", "backslashreplace") + b"\n")
 

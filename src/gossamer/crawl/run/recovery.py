@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from gossamer.dedup.exact import ContentSeen
-from gossamer.dedup.near import NearDuplicates
+from gossamer.dedup import ContentSeen, NearDuplicates
 from gossamer.frontier.politeness import PolitenessPolicy, after_unknown_outcome
 from gossamer.model.batch import HostClock
 from gossamer.model.loads import LastContact
 from gossamer.model.units import HostId, Instant, Seconds
-from gossamer.seen.url_seen import SeenTest
+from gossamer.seen import SeenTest
 from gossamer.store.ports import TaskSource
 from gossamer.store.threads import StoreQueries
 

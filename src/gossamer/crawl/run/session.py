@@ -15,8 +15,7 @@ from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.page_log import PATIENCE, PageLog
-from gossamer.crawl.run.seed_outcomes import count_seeds
-from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
+from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError
 from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
@@ -37,7 +36,7 @@ from gossamer.observe.snapshot import (
 from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
 from gossamer.seed.lists import Seed
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 
 HEARTBEAT_SECONDS = 0.02
 SNAPSHOTS_PER_SCAN = 8

@@ -64,10 +64,12 @@ async def _run(
 def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> None:
     """Apply a changed configuration after SIGHUP. An invalid one changes nothing; the log says why."""
     try:
-        crawl.change_rules(reread())
+        config = reread()
+        crawl.change_rules(config)
     except UsageError as error:
         log.event("rules.refused", error=str(error))
     else:
+        crawl.change_page_limit(config.max_pages)
         log.event("rules.changed")
 
 

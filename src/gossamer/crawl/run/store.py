@@ -11,15 +11,13 @@ from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
 from gossamer.clock import Clock
+from gossamer.config.admission import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.config.hosts import HostSettingsTable
 from gossamer.config.load import Config, known_shape, make_config, shape_of
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
-    any_host_exempt,
     recrawl_policy_for,
-    trap_exemption,
 )
-from gossamer.config.widening import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -39,7 +37,7 @@ from gossamer.recrawl.price import PRICE
 from gossamer.reports.ports import Archive
 from gossamer.seed.lists import Seed
 from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
-from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
+from gossamer.store.table.metadata import Metadata, learned_parameters
 from gossamer.store.table.priorities import reorder
 from gossamer.store.table.writer import TableWriter
 from gossamer.version import __version__
@@ -189,10 +187,7 @@ def table_writer(
     opening: Opening, db: Database, captures: CaptureFiles, planner: RecrawlPlanner, ordering: Ordering
 ) -> TableWriter:
     """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration."""
-    config, now = opening.config, opening.clock.now()
-    reorder(db, ordering.name, ordering, now, settings=ordering.queue_settings)
-    if any_host_exempt(config):
-        lift_cuts(db, trap_exemption(config), ordering, now)
+    reorder(db, ordering.name, ordering, opening.clock.now(), settings=ordering.queue_settings)
     return TableWriter(
         db,
         captures,

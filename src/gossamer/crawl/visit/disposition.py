@@ -4,7 +4,7 @@ Pure."""
 import random
 from enum import Enum
 
-from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
+from gossamer.dedup import SOFT_404, Soft404Detector
 from gossamer.frontier.retries import RetryPolicy, StatusClass, after_bad_status, after_failure, back_off, status_class
 from gossamer.model.outcome import Failed, Response
 from gossamer.model.settlement import Settlement

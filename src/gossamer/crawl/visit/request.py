@@ -5,9 +5,9 @@ from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
 from gossamer.config.hosts import HostSettingsTable
-from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.visit.host_context import HostContext
+from gossamer.crawl.visit.settle import CrawlState
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import ResolveLater, Resolver

@@ -7,9 +7,9 @@ next redirect, or requests the page.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester, Route
+from gossamer.crawl.visit.settle import CrawlState
 from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.headers import location_of, requested_wait

@@ -9,10 +9,10 @@ outcome, with the robots.txt of the origin.
 from collections.abc import Callable
 from typing import Final
 
-from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.visit.host_context import GUESS_AGAIN, Guess, HostContext
 from gossamer.crawl.visit.request import Requester, Route
+from gossamer.crawl.visit.settle import CrawlState
 from gossamer.extract.sitemaps import begins_as_sitemap
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.headers import location_of, requested_wait

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 from gossamer.config.hosts import HostSettingsTable
 from gossamer.config.overrides import HOST_DROPPED
-from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.admission import TOO_LONG, Admission
 from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition, FailureScope
 from gossamer.crawl.visit.host_context import PAUSED_LOOK, HostContext, HostContexts, HostHealth, is_current
 from gossamer.crawl.visit.request import Requester, Route
 from gossamer.crawl.visit.robots import RobotsFetcher
-from gossamer.crawl.visit.settle import Settler
+from gossamer.crawl.visit.settle import CrawlState, Settler
 from gossamer.crawl.visit.sitemap_guess import SitemapGuesser
 from gossamer.extract.content_types import UNWANTED_TYPE
 from gossamer.fetch.dns.resolver import ResolveLater
@@ -20,9 +19,9 @@ from gossamer.fetch.http.headers import location_of, requested_wait
 from gossamer.fetch.robots import RobotsAnswer, path_of
 from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
-from gossamer.model.document import Document
 from gossamer.model.formats import abbreviated, long_link
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from gossamer.model.settlement import Document
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Visit
 from gossamer.model.units import Fingerprint, Instant, Seconds
@@ -65,7 +64,7 @@ class VisitOutcomes:
 
 
 class Visitor:
-    """Performs visits. Holds no state; decisions are pure functions of other modules."""
+    """Performs visits. Its only state are the limits in force; decisions are pure functions of other modules."""
 
     def __init__(
         self,
@@ -100,6 +99,9 @@ class Visitor:
         self._settle = outcomes.settler.settle
         self._on_document = outcomes.on_document
         self._redirects_to = redirects_to
+
+    def change_limits(self, limits: VisitLimits) -> None:
+        self._limits = limits
 
     async def visit(self, visit: Visit) -> None:
         """Perform a visit: it ends with a settlement, a document, or the URL back in its queue."""

@@ -6,8 +6,8 @@
   * `cache` decides how long an answer is valid and when an expired one may be used because DNS is down; `StoredAnswer`
     is the form in which an answer survives a restart;
   * `lookup` queries both address families at several servers in turn and tracks the health of the servers; `cares`
-    talks to one server through c-ares, `answer` interprets its replies;
-  * `backoff` skips failing names and domains for increasing times; `breaker` detects that the resolver itself is down;
+    talks to one server through c-ares and interprets its replies;
+  * `backoff` skips failing names and domains for increasing times, and detects that the resolver itself is down;
   * `policy` decides which addresses are forbidden.
 
 Invariants: a name is resolved before its host is contacted, and the fetcher dials exactly the address that passed the

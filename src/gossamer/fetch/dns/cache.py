@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Self
 
-from gossamer.fetch.dns.answer import MAX_ADDRESSES
+from gossamer.fetch.dns.cares import MAX_ADDRESSES
 from gossamer.model.outcome import Failure
 from gossamer.model.units import HostKey, Instant, Seconds
 

@@ -14,8 +14,16 @@ from dataclasses import dataclass
 
 from gossamer.clock import Clock
 from gossamer.errors import ConfigError
-from gossamer.fetch.dns.answer import MAX_ALIASES, Alias, DnsFailure, Found, Reply, merge_replies
-from gossamer.fetch.dns.cares import Upstream, system_servers
+from gossamer.fetch.dns.cares import (
+    MAX_ALIASES,
+    Alias,
+    DnsFailure,
+    Found,
+    Reply,
+    Upstream,
+    merge_replies,
+    system_servers,
+)
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Instant, Seconds
 

@@ -63,6 +63,11 @@ class AddressPolicy:
         self._allowed = parse_networks(allowed_networks)
         self._known: dict[str, bool] = {}
 
+    def replace_with(self, other: "AddressPolicy") -> None:
+        """Decide as the other policy does from the next request on."""
+        self._allow_private, self._allowed = other._allow_private, other._allowed
+        self._known.clear()
+
     def may_dial(self, address: str) -> bool:
         """Whether this address may be dialled. False for text that is not an address."""
         known = self._known.get(address)

@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gossamer.clock import Clock
-from gossamer.fetch.dns.answer import Found
-from gossamer.fetch.dns.backoff import BackoffRules, NameBackoff
-from gossamer.fetch.dns.breaker import BreakerRules, ResolverBreaker
+from gossamer.fetch.dns.backoff import BackoffRules, BreakerRules, NameBackoff, ResolverBreaker
 from gossamer.fetch.dns.cache import DNS_ERRORS, Absence, Addresses, CacheLimits, DnsCache, StoredAnswer
+from gossamer.fetch.dns.cares import Found
 from gossamer.fetch.dns.lookup import Lookups
 from gossamer.model.formats import is_dns_name
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
-from gossamer.sketch.durations import Durations
+from gossamer.sketch import Durations
 
 ANSWER_TIME = Seconds(5.0)
 MAX_LOOKUPS = 2048

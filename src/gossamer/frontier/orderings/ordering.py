@@ -89,13 +89,13 @@ class Ordering:
             if running and bool(rules) != bool(self.rules):
                 return False
             self.by_score = bool(rules)
-        self.rules = rules
+        self.rules = rules or NO_RULES
         return True
 
     def standing(self, url: UrlFacts) -> QueuePosition:
         """The position of the URL when it is due."""
         score = self.score(url)
-        if self.rules:
+        if self.rules is not NO_RULES:
             return self._standing_by_rule(url, score)
         if not self.by_score:
             return QueuePosition(self.front_of(score), score)

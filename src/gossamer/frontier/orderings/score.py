@@ -92,20 +92,25 @@ class ScoredByLinks(Ordering):
 
     def page_score(self, url: UrlFacts) -> int:
         """The part of the score that is the page's own."""
-        total = (
-            round(self._importance * log2(INITIAL + _PER_UNIT * url.link_sum))
-            + _look_up(self._of_steps, url.steps)
-            + _look_up(self._of_ordinal, url.ordinal)
-            + sum(self._url_terms(url.url))
+        # Taken apart at once: a field of a named tuple costs as much as ten variables.
+        _, text, _, _, _, _, visits, changes, link_sum, steps, ordinal, _, listed, age = url
+        kind, nesting, trusted = self._url_terms(text)
+        total: int = (
+            round(self._importance * log2(INITIAL + _PER_UNIT * link_sum))
+            + self._of_steps[steps if steps < _TABLED else -1]
+            + self._of_ordinal[ordinal if ordinal < _TABLED else -1]
+            + kind
+            + nesting
+            + trusted
         )
         for name, table in self._counts:
             total += _look_up(table, getattr(url, name))
-        if url.listed is not None:
-            total += self._listed(url.listed)
-        if url.age is not None:
-            total += round(self._freshness * signals.freshness(url.age))
-        if url.visits > 1:
-            total += round(self._change * signals.change(url.visits, url.changes))
+        if listed is not None:
+            total += self._listed(listed)
+        if age is not None:
+            total += round(self._freshness * signals.freshness(age))
+        if visits > 1:
+            total += round(self._change * signals.change(visits, changes))
         return total
 
     def of_host(self, host: HostFacts) -> int:
@@ -140,8 +145,10 @@ class ScoredByLinks(Ordering):
                 elif name.rpartition(".")[2] in ASSET_ENDINGS:
                     kind = self._asset
             level += 1
+        if marked:
+            level += 1
         trusted = self._trust if self._trust and self.trusted.of_host(names[2]) else 0
-        return kind, _look_up(self._of_level, level + marked), trusted
+        return kind, self._of_level[level if level < _TABLED else -1], trusted
 
     def page_terms(self, url: UrlFacts) -> dict[str, int]:
         """The terms of `page_score` by name; terms that are not known or have no weight are left out."""

@@ -5,7 +5,6 @@ simulated web, or made from the links that a crawl has stored.
 
     graph             link graphs, where they come from, and their PageRank: the value of each page
     policies          the crawl's own orderings and others by name: they observe links and choose the next page
-    baselines         orderings for comparison that no crawl has
     knowledge         what a crawl would know of each page and site so far
     best_first        the queue of most policies: exact although scores change while pages wait
     replay            seeds, one fetch per slot, resting sites; the share of all PageRank in the first pages
@@ -22,7 +21,6 @@ Invariants:
     recrawl_world     pages: when they change, how important they are, on which host; drawn, recorded or simulated
     time_travel       time passes, visits take place, the policy chooses the next one; the price follows the budget
     recrawl_compare   each policy in the same worlds: how fresh were the copies, and how fresh could they have been?
-    recrawl_report    the result as text, JSON and SVG
 
 Invariants:
   * a policy sees of a page what a crawl would see, and nothing else (except `known-rates`, which is an upper bound);

@@ -12,7 +12,8 @@ from random import Random
 from statistics import fmean, stdev
 
 from gossamer.lab.simulate.graph import LinkGraph
-from gossamer.lab.simulate.policies import POLICIES, CrawlFacts, Policy, PolicyMaker
+from gossamer.lab.simulate.knowledge import CrawlFacts, Policy, PolicyMaker
+from gossamer.lab.simulate.policies import POLICIES
 
 POINTS = (1.0, 5.0, 10.0, 25.0, 50.0)
 """Percent of the pages at which the collected share is reported."""

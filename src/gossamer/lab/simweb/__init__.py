@@ -5,7 +5,7 @@ page at any time is computed from hashes (`chance`).
 
     hosts      size, name, address and character of each host, its robots.txt (`robots`); page number <-> path
     graph      who links to whom, redirects, duplicates
-    page       the HTML, from prepared paragraphs (`words`), and near-duplicates
+    page       the HTML, from prepared paragraphs, and near-duplicates
     endless    traps and large ordinary hosts in addition to the others, if configured (`traps`)
     sitemaps   sitemaps of some hosts, if configured
     web        the function (host, target, time, headers) -> response, which joins the above

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from typing import NamedTuple
 
-from gossamer.lab.simweb.chance import hash64
+from gossamer.lab.simweb.chance import SECTIONS, SLUGS, hash64
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.traps import HONEST_PAGES, KINDS, MANY_HOSTS, TrapPage, TrapRequest, babble, trap_page
-from gossamer.lab.simweb.words import SECTIONS, SLUGS
 from gossamer.model.units import Seconds
 
 PER_LIST = 100

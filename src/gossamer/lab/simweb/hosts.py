@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gossamer.lab.simweb import robots
-from gossamer.lab.simweb.chance import hash64, uniform
+from gossamer.lab.simweb.chance import SECTIONS, SLUGS, hash64, uniform
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.robots import FAMILIES
-from gossamer.lab.simweb.words import SECTIONS, SLUGS
 from gossamer.model.units import HostKey, Seconds
 
 HOSTS_PER_DIRECTORY = 100

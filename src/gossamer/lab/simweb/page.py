@@ -9,11 +9,20 @@ from datetime import date, timedelta
 from enum import Enum
 from html import escape
 
-from gossamer.lab.simweb.chance import hash64, lognormal_quantiles, page_key, short_draws
+from gossamer.lab.simweb.chance import (
+    ANCHORS,
+    PARAGRAPHS,
+    SLUGS,
+    anchors,
+    hash64,
+    lognormal_quantiles,
+    page_key,
+    paragraphs,
+    short_draws,
+)
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.graph import Graph, Place
 from gossamer.lab.simweb.hosts import HostPlan, RelativeTo, path_of, url_of
-from gossamer.lab.simweb.words import ANCHORS, PARAGRAPHS, SLUGS, anchors, paragraphs
 
 _SMALLEST, _LARGEST = 2_000, 200_000
 _STYLE = (

@@ -10,8 +10,7 @@ from datetime import date, timedelta
 from html import escape
 from typing import NamedTuple
 
-from gossamer.lab.simweb.chance import hash64
-from gossamer.lab.simweb.words import SECTIONS, SLUGS, paragraphs
+from gossamer.lab.simweb.chance import SECTIONS, SLUGS, hash64, paragraphs
 
 HONEST_PAGES = 12
 """Ordinary pages on each host of a trap (except those of endless subdomains)."""

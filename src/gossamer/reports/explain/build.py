@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from gossamer.config.overrides import HostOverride
-from gossamer.filter.canonical import parse_canonical
+from gossamer.filter.canonical import minimise_url, parse_canonical
 from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.query_rules import minimise_url
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering
@@ -15,16 +14,17 @@ from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 from gossamer.model.url_record import MAX_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
-from gossamer.observe.formatter import number_of
-from gossamer.reports.explain.recrawl import RecrawlTerms, recrawl_of
+from gossamer.observe.formatter import date_time, number_of
 from gossamer.reports.explain.schedule import (
     ASSUMED_DEPTH,
     Caps,
+    RecrawlTerms,
     next_visit,
     politeness_of,
     priority_if_admitted,
     priority_of,
     reason_against,
+    recrawl_of,
 )
 from gossamer.reports.explain.story import (
     Archive,
@@ -39,7 +39,6 @@ from gossamer.reports.explain.story import (
     TooLong,
 )
 from gossamer.reports.explain.verdicts import budget_verdict, entry_verdicts, first_reason, robots_verdict
-from gossamer.reports.records import timestamp
 
 _MOST_NAMES = 3  # of hosts that lead to a sitemap
 _TOLD = frozenset({UrlState.STORED, UrlState.DUPLICATE, UrlState.REDIRECT})
@@ -129,7 +128,10 @@ def build_story(
 
 def refused(form: Form) -> Story:
     """The explanation of a text that has no canonical form."""
-    why = f"this is not a URL that can be crawled: {meaning_of(form.refused or '')}"
+    if form.refused == "bad_scheme":
+        why = f"unsupported scheme: {form.given.partition(':')[0]}"
+    else:
+        why = meaning_of(form.refused or "")
     return Story(answer=f"Not fetched: {why}", form=form, next=Next(None, why))
 
 
@@ -138,10 +140,10 @@ def refused(form: Form) -> Story:
 
 _REFUSALS = {
     "depth_limit": "its depth is {} (max_depth)",
-    "bad_scheme": "its scheme {} is not crawled",
+    "bad_scheme": "unsupported scheme: {}",
     "url_too_long": "it has {} (filter.max_url_bytes)",
     "excluded_domain": "its domain {} is on the list filter.exclude_domains",
-    "out_of_scope": "{} (scope)",
+    "out_of_scope": "{}",
     "trap_limit": "its path or its query has too many parts ({})",
     "extension": "its ending .{} is on the list filter.exclude_extensions",
     "pattern": "{} (filter.include, filter.exclude)",
@@ -157,18 +159,18 @@ def _refusal(reason: str, detail: str) -> str:
 
 def _answer_to_unseen(against: tuple[str, str] | None) -> str:
     if against is None:
-        return "Not fetched: no page that was read links to it"
+        return "Not found: no crawled page links to it"
     return f"Not fetched: {_refusal(*against)}"
 
 
 def _answer(known: UrlFact, visit: VisitFact | None, against: tuple[str, str] | None, turn: Next, now: Instant) -> str:
     """What became of a URL on record, in one sentence."""
     status = "" if visit is None or visit.status is None else f" with status {visit.status}"
-    fetched = "" if visit is None else f" at {timestamp(visit.at)}{status}"
+    fetched = "" if visit is None else f" at {date_time(visit.at)}{status}"
     reason = known.reason or "unknown"
     match known.state:
         case UrlState.QUEUED:
-            due = f"due {timestamp(turn.due_at)}: " if turn.due_at is not None and turn.due_at > now else ""
+            due = f"due {date_time(turn.due_at)}: " if turn.due_at is not None and turn.due_at > now else ""
             return f"{'Not fetched yet' if visit is None else 'Queued for another visit'}: {due}{turn.why}"
         case UrlState.STORED:
             return f"Stored: fetched{fetched}"

@@ -30,6 +30,8 @@ _CUT = {
     "disconnect": "it broke off",
 }
 
+_REASONS_IN_WORDS = {"rules out of reach": "robots.txt cannot be fetched"}  # the keys are on record
+
 Json = dict[str, object]
 
 
@@ -96,7 +98,7 @@ def _fields_of(kind: type) -> tuple[tuple[str, bool], ...]:
 
 def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
     yield "state", [_state(story)]
-    yield "form", _form(story)
+    yield "canonical", _form(story)
     yield "found", _found(story.finding, story.listing) if story.finding is not None else []
     yield "listed", _listed(story.listing) if story.listing is not None else []
     yield "seen", _seen(story)
@@ -105,12 +107,12 @@ def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
     yield "priority", _standing(story.standing) if story.standing is not None else []
     yield "queue", _place(story)
     yield "politeness", _politeness(story.politeness, story.robots)
-    yield "ordered", _ordered(story.ordered) if story.ordered is not None else []
+    yield "overrides", _ordered(story.ordered) if story.ordered is not None else []
     yield "attempts", _attempts(story)
     yield "content", _content(story)
     yield "archive", _archive(story)
     yield "recrawl", _recrawl(story.recrawl) if story.recrawl is not None else []
-    at = formatter.timestamp(story.next.due_at)
+    at = formatter.date_time(story.next.due_at)
     yield "next", [f"{at}: {story.next.why}" if at else story.next.why]
 
 
@@ -125,24 +127,24 @@ def _state(story: Story) -> str:
 def _form(story: Story) -> list[str]:
     form = story.form
     if form.refused is not None:
-        return [f"no canonical form: {form.refused}"]
+        return ["none"]
     if not form.changes:
-        return ["canonical as given"]
+        return ["unchanged"]
     return [f"given as {form.given}", *form.changes]
 
 
 def _found(finding: Finding, listing: Listing | None) -> list[str]:
-    at = formatter.timestamp(finding.found_at)
+    at = formatter.date_time(finding.found_at)
     lines = []
     if finding.seed is not None:
-        lines.append(f"seed: {finding.seed.where}, {formatter.timestamp(finding.seed.added_at)}")
+        lines.append(f"seed: {finding.seed.where}, {formatter.date_time(finding.seed.added_at)}")
     elif finding.via == "seed":
         lines.append(f"seed, {at}")
     if finding.via != "seed":
         unknown = "a page no longer on record"
         if finding.via == "sitemap":
             named = listing is not None and listing.named_by
-            unknown = "named by robots.txt" if named else "guessed, because robots.txt names none"
+            unknown = "named by robots.txt" if named else "at the default location: robots.txt has no Sitemap line"
         where = finding.way[0].url if finding.way else unknown
         how = {"redirect": f"redirect from {where}", "sitemap": f"sitemap {where}"}.get(finding.via, f"link on {where}")
         lines.append(f"{how}, {at}")
@@ -159,7 +161,7 @@ def _listed(listing: Listing) -> list[str]:
         lines.append("it is a sitemap" + (f", which the robots.txt of {by} names or links to" if by else ""))
     if listing.listed_in is not None:
         said = [
-            f"modified {formatter.timestamp(listing.modified_at)}" if listing.modified_at is not None else "",
+            f"modified {formatter.date_time(listing.modified_at)}" if listing.modified_at is not None else "",
             f"changes {listing.changefreq}" if listing.changefreq else "",
             f"priority {listing.priority:g}" if listing.priority is not None else "",
         ]
@@ -200,17 +202,17 @@ def _robots(robots: Robots) -> list[str]:
     verdict = "allowed" if robots.allowed else "denied"
     line = f"line {robots.line_number}, {robots.line}" if robots.line is not None else robots.meaning
     age = formatter.clock_time(robots.age or 0.0)
-    kept = f"kept until {formatter.timestamp(robots.expires_at)}" if robots.current else "to be fetched again"
+    kept = f"cached until {formatter.date_time(robots.expires_at)}" if robots.current else "to be fetched again"
     lines = [f"{verdict}: {line}", f"{robots.origin}/robots.txt returned {robots.status} {age} ago, {kept}"]
     if robots.guess is not None:
-        at = formatter.timestamp(robots.guessed_at)
-        lines.append(f"it names no sitemap, so /sitemap.xml was guessed, {at}: {robots.guess}")
+        at = formatter.date_time(robots.guessed_at)
+        lines.append(f"no Sitemap line; requested /sitemap.xml at {at}: {robots.guess}")
     return lines
 
 
 def _standing(standing: Priority) -> list[str]:
     where = ", assuming a link from a seed" if standing.assumed else ""
-    place = "in order of score" if standing.by_score else f"class {standing.name} ({standing.front})"
+    place = "in order of score" if standing.by_score else _class(standing)
     lines = [f"{standing.priority:.4f} by {standing.order}: {place}, depth {standing.depth}{where}"]
     lines.append(_sum(standing.parts) if standing.by_score else _list(standing.parts))
     if standing.rule is not None:
@@ -220,12 +222,19 @@ def _standing(standing: Priority) -> list[str]:
         f"{pages} {'links' if standing.links == 1 else 'link'} to it, {standing.links_from_others} of other domains"
     )
     visits = formatter.number_of(standing.visits, "visit")
-    lines.append(f"{linked}; credit {standing.credit:.4f}; {visits}, {standing.changes} with a change")
+    credit = f"credit {standing.credit:.4f}; " if standing.order == "importance" else ""
+    lines.append(f"{linked}; {credit}{visits}, {formatter.number_of(standing.changes, 'change')}")
     if standing.queued_with is not None:
-        lines.append(f"it was queued with {standing.queued_with:.4f}")
+        lines.append(f"score when queued: {standing.queued_with:.4f}")
     if standing.queued_by is not None:
         lines.append(f"the queue is sorted by {standing.queued_by} until a crawl starts with this configuration")
     return lines
+
+
+def _class(standing: Priority) -> str:
+    if standing.name in ("high", "medium", "low"):
+        return f"class {standing.front} (group {standing.name})"
+    return f"class {standing.front}"
 
 
 def _sum(parts: Mapping[str, float]) -> str:
@@ -257,32 +266,30 @@ def _politeness(politeness: Politeness | None, robots: Robots | None) -> list[st
     if politeness.contact_at <= 0:
         lines = [f"{politeness.host} was never contacted"]
     elif politeness.wait > 0:
-        until = formatter.timestamp(politeness.contact_at)
-        why = _rest_reason(politeness)
-        lines = [
-            f"{politeness.host}{address} is cooling down for {formatter.span(politeness.wait)}, until {until}: {why}"
-        ]
+        at, why = formatter.date_time(politeness.contact_at), _wait_reason(politeness)
+        lines = [f"{politeness.host}{address} may be contacted in {formatter.span(politeness.wait)}, at {at}: {why}"]
     else:
-        lines = [f"{politeness.host}{address} may be contacted, since {formatter.timestamp(politeness.contact_at)}"]
-    gap = f"usual gap of {formatter.seconds(politeness.gap)}: {politeness.term}"
+        ended = formatter.date_time(politeness.contact_at)
+        lines = [f"{politeness.host}{address} may be contacted now (delay ended at {ended})"]
+    delay = f"usual delay {formatter.seconds(politeness.gap)}: {politeness.term}"
     if robots is not None and robots.crawl_delay is not None:
-        gap += f"; Crawl-delay {robots.crawl_delay:g} s"
-    lines.append(f"{gap}; its last answer took {formatter.seconds(politeness.last_took)}")
+        delay += f"; Crawl-delay {robots.crawl_delay:g} s"
+    lines.append(f"{delay}; last response took {formatter.seconds(politeness.last_took)}")
     asked = f"{formatter.number_of(politeness.accesses, 'page request')} to {politeness.domain}"
     lines.append(f"{asked}, at most {formatter.count(politeness.cap)}" if politeness.cap is not None else asked)
     return lines
 
 
-def _rest_reason(politeness: Politeness) -> str:
+def _wait_reason(politeness: Politeness) -> str:
     if politeness.reason is not None:
-        return politeness.reason
+        return _REASONS_IN_WORDS.get(politeness.reason, politeness.reason)
     if politeness.longer:
-        return "not recorded; longer than the usual gap: Retry-After, failures or an unreachable robots.txt"
+        return "not recorded; longer than the usual delay: Retry-After, failures or an unreachable robots.txt"
     return "not recorded"
 
 
 def _ordered(ordered: HostOverride) -> list[str]:
-    """Orders for its host, which override everything else."""
+    """Settings for its host that override everything else."""
     found = [f"{word} through the service" for word in ("paused", "dropped") if getattr(ordered, word)]
     if ordered.delay is not None:
         found.append(f"delayed through the service by at least {formatter.seconds(ordered.delay)} after each response")
@@ -302,7 +309,7 @@ def _attempt(attempt: Attempt) -> str:
     status = f" {attempt.status}" if attempt.status is not None else ""
     took = f" in {formatter.seconds(attempt.took)}" if attempt.took is not None else ""
     detail = f" ({attempt.detail})" if attempt.detail else ""
-    return f"{formatter.timestamp(attempt.visited_at)}  {attempt.outcome}{status}{took}{detail}"
+    return f"{formatter.date_time(attempt.visited_at)}  {attempt.outcome}{status}{took}{detail}"
 
 
 def _content(story: Story) -> list[str]:
@@ -356,11 +363,12 @@ def _archive(story: Story) -> list[str]:
 
 def _recrawl(recrawl: Recrawl) -> list[str]:
     gap = "no date" if recrawl.gap is None else f"{formatter.span(recrawl.gap)} after its last visit"
-    lines = [f"{gap}, by {recrawl.policy}: {recrawl.why}"]
-    lines.append(f"price of a visit {recrawl.price:.4g}, importance {recrawl.importance:.3g}")
+    lines = [f"{gap}: {recrawl.why}", f"policy {recrawl.policy}, importance {recrawl.importance:.3g}"]
+    lines.append(f"minimum value of a recrawl: {recrawl.price:.4g} (docs/RECRAWL.md)")
     if recrawl.usual_price is not None:
-        why = "which allows fewer visits than its pages are worth"
-        lines.append(f"the price is that of its host, {why}; elsewhere it is {recrawl.usual_price:.4g}")
+        lines.append(
+            f"this minimum is higher than elsewhere ({recrawl.usual_price:.4g}), because its host allows too few visits"
+        )
     if recrawl.host_pages:
         pages = formatter.number_of(recrawl.host_pages, "page")
         every = format_duration(recrawl.host_interval)
@@ -373,7 +381,9 @@ def _recrawl(recrawl: Recrawl) -> list[str]:
 def _signals(said: Signals) -> list[str]:
     lines = []
     if said.forwarded:
-        lines.append(f"brought forward: a list says that it was modified at {formatter.timestamp(said.reported_at)}")
+        lines.append(
+            f"brought forward: a sitemap or feed says that it was modified at {formatter.date_time(said.reported_at)}"
+        )
     if said.dates_judged:
         share = f"{said.dates_true} of {said.dates_judged} were right"
         lines.append(f"Last-Modified of its host is {'used' if said.dates_believed else 'not used'}: {share}")

@@ -1,15 +1,24 @@
-"""The priority of a URL with its parts, and what keeps it from being visited now."""
+"""When a URL is visited: its priority with its parts, what keeps it from being visited now, and why its next visit is
+planned when it is.
+"""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gossamer.config.overrides import HostOverride
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.facts import CREDIT_UNIT, UrlFacts, without_rank
 from gossamer.model.states import UrlState
-from gossamer.model.units import Instant, Seconds, Url
+from gossamer.model.units import DAY, Instant, Seconds, Url
 from gossamer.model.url_record import DomainFact, Facts, HostFact, UrlFact, VisitFact
-from gossamer.reports.explain.story import Next, Politeness, Priority, Robots, Verdict
+from gossamer.recrawl.change_hints import HostTrust
+from gossamer.recrawl.estimate import HostRates
+from gossamer.recrawl.policies import RecrawlPolicy, believed_words, estimate_of
+from gossamer.recrawl.policy import Memory, Terms
+from gossamer.recrawl.rules import PageStatus
+from gossamer.reports.explain.story import Next, Politeness, Priority, Recrawl, Robots, Signals, Verdict
 
 ASSUMED_DEPTH = 1
 """Of a URL that was never seen: as if a seed linked to it."""
@@ -116,7 +125,7 @@ def politeness_of(
     cap: int | None,
     now: Instant,
 ) -> Politeness:
-    """When the host may be contacted. The gap is the one after the last contact, as far as it is on record."""
+    """When the host may be contacted. The delay is the one after the last contact, as far as it is on record."""
     gap, term = gap_after(policy, Contact(now, host.last_took, crawl_delay))
     wait = Seconds(max(0.0, host.next_contact - now))
     return Politeness(
@@ -168,13 +177,12 @@ def next_visit(
     if url.state is UrlState.QUEUED:
         return _turn(url, against, politeness, running=running, now=now)
     if url.state is UrlState.MISSING and url.available_at is not None:
-        answered = f"it answered {visit.status}" if visit is not None else "it was missing"
-        when = "after that date" if url.available_at > now else "since that date has passed"
-        return Next(url.available_at, f"{answered}: visited again {when}, at the next start or with --keep-fresh")
+        answered = f"status {visit.status}" if visit is not None else "it was missing"
+        return Next(url.available_at, f"retry after {answered}, by the next run or with --keep-fresh")
     if url.state is UrlState.EXCLUDED:
         return Next(None, f"excluded: {url.reason or 'unknown'}")
     if url.available_at is not None:
-        return Next(url.available_at, f"it is {url.state.word}; its recrawl is due then")
+        return Next(url.available_at, "next recrawl")
     return Next(None, _ENDS.get(url.state, "it is not visited again"))
 
 
@@ -192,7 +200,96 @@ def _turn(
         why = "it is not due yet"
     elif rests_until > now:
         term = politeness.reason if politeness is not None else None
-        why = "its host is cooling down until then" + (f": {term}" if term is not None else "")
+        why = "its host may be contacted then" + (f": {term}" if term is not None else "")
     else:
         why = "it is due now"
     return Next(at, why if running else f"{why}; the crawl is not running")
+
+
+_DEFAULTS: dict[str, str] = {
+    PageStatus.MOVED: "default interval for permanent redirects",
+    PageStatus.ELSEWHERE: "default interval for temporary redirects",
+    PageStatus.NEAR_DUPLICATE: "default interval for near-duplicates",
+}
+_SOONER = 1.0  # seconds: a visit this much before its plan was moved forward
+
+
+class Basis(NamedTuple):
+    """The values from which a crawl with this configuration would plan the next visit of one URL."""
+
+    terms: Terms
+    fixed: Seconds | None  # the interval of a rule
+    rule: str | None
+    trusted: bool  # whether validators of its host are trusted
+    rates: HostRates = HostRates()  # of its host's pages
+    trust: HostTrust = HostTrust()  # in reported changes
+    usual_price: float = 0.0  # of the crawl; that of its host, if it has one, is higher
+
+
+class RecrawlTerms(NamedTuple):
+    """The policy, and its input for a URL by what is on record."""
+
+    policy: RecrawlPolicy
+    basis: Callable[[UrlFact, Facts], Basis]
+
+
+def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None:
+    """The plan on record and its reasons; None for a URL that has not been visited or is not visited again."""
+    fact = facts.recrawl
+    if fact.planned_gap is None:
+        return None
+    terms, fixed, rule, trusted, rates, trust, usual_price = by.basis(known, facts)
+    memory = Memory(fact.rate_shape or 0.0, fact.rate_span or 0.0, known.learnt.visits, known.learnt.changes)
+    interval = uncertainty = None
+    assumed = False
+    if by.policy.estimates_rates and facts.visit is not None and facts.visit.digest is not None:
+        estimate = estimate_of(memory)
+        assumed = estimate is None
+        believed = estimate or terms.prior
+        interval, uncertainty = Seconds(DAY / believed.rate), believed.uncertainty
+    if known.state is UrlState.MISSING and rule in (None, PageStatus.NOT_FOUND.value):
+        why = "[retry] setting for missing pages"
+    elif fixed is not None:
+        why = _DEFAULTS.get(rule or "", f"interval of {rule}")
+        if interval is not None:
+            why += f"; the page {believed_words(memory, terms)}"
+    else:
+        why = by.policy.words(memory, terms)
+    return Recrawl(
+        by.policy.name,
+        fact.planned_gap,
+        known.learnt.visits,
+        known.learnt.changes,
+        interval,
+        uncertainty,
+        assumed,
+        terms.price,
+        terms.importance,
+        rule,
+        trusted,
+        why,
+        rates.pages,
+        Seconds(DAY / rates.prior().rate),
+        _signals(known, facts, trust),
+        usual_price if 0 < usual_price < terms.price else None,
+    )
+
+
+def _signals(known: UrlFact, facts: Facts, trust: HostTrust) -> Signals:
+    planned, visit, date = facts.recrawl.planned_gap, facts.visit, known.available_at
+    forwarded = False
+    if planned is not None and visit is not None and date is not None and facts.listing.modified_at is not None:
+        reported = facts.listing.modified_at > visit.at
+        forwarded = reported and date < visit.at + planned - _SOONER
+    return Signals(
+        trust.trusts_last_modified,
+        trust.honest,
+        trust.honest + trust.dishonest,
+        trust.recall > 0,
+        trust.confirmed,
+        trust.reports,
+        trust.recall,
+        facts.listing.changefreq,
+        facts.listing.modified_at,
+        forwarded,
+    )

@@ -118,7 +118,7 @@ class Politeness:
     """When its host may be contacted, and why not earlier.
 
     `reason` is the term that decided the last gap, None where it was not recorded. `gap` and `term` are those of a
-    usual contact by the configuration; `longer`: the host is cooling down for longer than that.
+    usual contact by the configuration; `longer`: the host is left alone for longer than that.
     """
 
     host: HostKey

@@ -5,17 +5,16 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gossamer.fetch.robots import path_of, rules_from_answer
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, minimise_url
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, IdentityRules, LearnedParameter
-from gossamer.filter.query_rules import minimise_url
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, TrapPolicy
 from gossamer.filter.url_shape import shape_of
 from gossamer.model.units import Fingerprint, HostKey, Instant, Origin, Seconds, Url
 from gossamer.model.url_record import Facts, LearntFact, RobotsFact
 from gossamer.reports.explain.story import Form, Robots, Verdict
-from gossamer.seen.url_seen import fingerprints
+from gossamer.seen import fingerprints
 
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 # RFC 3986, appendix B. It splits any text, and is only used to say in which part two spellings differ.

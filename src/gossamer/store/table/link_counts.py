@@ -10,6 +10,7 @@ Hot: benchmarks/bench_store.py.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from gossamer.clock import Clock
@@ -86,15 +87,22 @@ class _Gains(NamedTuple):
 
     links: Counter[int]
     others: Counter[int]  # of the links, those from other domains
-    credit: dict[int, int]
-    sums: dict[int, int]  # of shares (`model.facts.share_per_link`)
-    steps: dict[int, int]  # the least that links from one host give, with that host; or `_ELSEWHERE`
+    credit: defaultdict[int, int]
+    sums: defaultdict[int, int]  # of shares (`model.facts.share_per_link`)
+    steps: dict[int, tuple[int, int]]  # a host and the least that links from it give; or `_ELSEWHERE`
 
 
-_STEP_BITS = 20
-_MOST_STEPS = (1 << _STEP_BITS) - 1
-_ELSEWHERE = 0
+_ELSEWHERE = (0, 0)
 """Links from another domain, or from two hosts: one of them is not the target's own."""
+
+
+class _Steps(NamedTuple):
+    """What the links of one page within its domain give to their targets."""
+
+    steps: int
+    host_id: int
+    domain_id: int
+    targets: Sequence[int]
 
 
 class Source(NamedTuple):
@@ -231,14 +239,12 @@ class LinkCounts:
 
     def _count(self, pages: list[LinkedPage], stamp: float) -> LinkChanges:
         gains = self._merged(pages)
-        rows = [
-            (
-                *(domain_id, target, links.get(target, 0), others.get(target, 0), credit, sums.get(target, 0)),
-                *divmod(steps.get(target, _ELSEWHERE), _MOST_STEPS + 1),
-            )
-            for domain_id, (links, others, gained, sums, steps) in gains.items()
-            for target, credit in gained.items()
-        ]
+        rows: list[tuple[int, ...]] = []
+        for domain_id, (links, others, gained, sums, steps) in gains.items():
+            for target, credit in gained.items():
+                host_id, least = steps.get(target, _ELSEWHERE)
+                n, from_others = links.get(target, 0), others.get(target, 0)
+                rows.append((domain_id, target, n, from_others, credit, sums.get(target, 0), host_id, least))
         self._db.write_rows("count_links", rows)
         linked = [Linked(domain_id, gain.links.total(), gain.others.total()) for domain_id, gain in gains.items()]
         linked = [domain for domain in linked if domain.links]
@@ -248,36 +254,47 @@ class LinkCounts:
     def _merged(self, pages: list[LinkedPage]) -> dict[int, _Gains]:
         """What is to be added to the targets in each domain. A page's own credit goes down to nothing."""
         known = self.sources({page.url_id for page in pages})
-        gains: defaultdict[int, _Gains] = defaultdict(lambda: _Gains(Counter(), Counter(), {}, {}, {}))
+        gains: defaultdict[int, _Gains] = defaultdict(
+            lambda: _Gains(Counter(), Counter(), defaultdict(int), defaultdict(int), {})
+        )
+        within: list[_Steps] = []
         for url_id, domain_id, parts, fresh_own, fresh_others, own, others, domains in pages:
-            links, _, gained, sums, steps = gains[domain_id]
+            links, _, gained, sums, _ = gains[domain_id]
             credit = host = near = 0
             share = share_per_link(parts) if parts else 0
             if url_id in known:
                 page, host, _, stood, stored = known[url_id]
-                near = host << _STEP_BITS | min(steps_from(stood, same_host=True), _MOST_STEPS)
+                near = steps_from(stood, same_host=True)
                 if parts:
                     credit = credit_per_link(stored + gained.get(page, 0), parts)
                 gained[page] = -stored
             for target in own:
-                gained[target] = gained.get(target, 0) + credit
+                gained[target] += credit
             fresh = own if fresh_own == len(own) else own[:fresh_own]
             links.update(fresh)
             for target in fresh:
-                sums[target] = sums.get(target, 0) + share
-                before = steps.get(target)
-                if before is None:
-                    steps[target] = near
-                elif before >> _STEP_BITS != host:
-                    steps[target] = _ELSEWHERE
-                elif near < before:
-                    steps[target] = near
+                sums[target] += share
+            within.append(_Steps(near, host, domain_id, fresh))
             for number, (target, of_domain) in enumerate(zip(others, domains, strict=True)):
-                links, from_others, gained, sums, steps = gains[of_domain]
-                gained[target] = gained.get(target, 0) + credit
+                links, from_others, gained, sums, _ = gains[of_domain]
+                gained[target] += credit
                 if number < fresh_others:
                     links[target] += 1
                     from_others[target] += 1
-                    sums[target] = sums.get(target, 0) + share
-                    steps[target] = _ELSEWHERE
+                    sums[target] += share
+        _merge_steps(within, gains)
         return gains
+
+
+def _merge_steps(within: list[_Steps], gains: Mapping[int, _Gains]) -> None:
+    """The least steps that links from one host give to a target; `_ELSEWHERE` if they come from several hosts."""
+    by_host: defaultdict[tuple[int, int], dict[int, tuple[int, int]]] = defaultdict(dict)
+    for steps, host_id, domain_id, targets in sorted(within, key=itemgetter(0), reverse=True):
+        by_host[domain_id, host_id].update(dict.fromkeys(targets, (host_id, steps)))  # the least comes last
+    for (domain_id, _), found in by_host.items():
+        merged = gains[domain_id].steps
+        elsewhere = merged.keys() & found.keys()
+        merged.update(found)
+        merged.update(dict.fromkeys(elsewhere, _ELSEWHERE))
+    for _, others, _, _, merged in gains.values():
+        merged.update(dict.fromkeys(others, _ELSEWHERE))

@@ -1,16 +1,14 @@
 """What is stored about the crawl as a whole: its identity, seeds and options, and what it has learned from outcomes.
 
-Read before the crawl runs. What is learned is saved with every batch, and undone where a rule is lifted.
+Read before the crawl runs. What is learned is saved with every batch.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from gossamer.model.batch import Batch, BulkChange, LearntParameter
-from gossamer.model.states import UrlState
+from gossamer.model.batch import Batch, LearntParameter
 from gossamer.model.units import HostId, HostKey, Instant, Url
-from gossamer.store.ports import Database, Prioritiser
-from gossamer.store.table.bulk_changes import MOST, apply_changes
+from gossamer.store.ports import Database
 
 
 class Metadata:
@@ -98,18 +96,3 @@ def learned_parameters(db: Database) -> list[LearntParameter]:
     """All parameters that were learned, the refuted ones included."""
     rows = db.fetch_all("parameters")
     return [LearntParameter._make(row)._replace(refuted=bool(row[5])) for row in rows]
-
-
-def lift_cuts(db: Database, is_free: Callable[[HostKey], bool], prioritiser: Prioritiser, now: Instant) -> int:
-    """Requeue URLs that were excluded as traps on hosts that are exempt now. Returns the number of URLs.
-
-    Used before the writer is opened; the queue must be in the order of `prioritiser`. One transaction per change.
-    """
-    lifted = 0
-    hosts = db.fetch_all("hosts_with_cuts")
-    for host_id in [host_id for host_id, host in hosts if is_free(HostKey(host))]:
-        while rows := db.fetch_all("cut_urls", host_id, MOST):
-            order = BulkChange(tuple(url_id for (url_id,) in rows), UrlState.EXCLUDED, UrlState.QUEUED)
-            with db.transaction():
-                lifted += apply_changes(db, [order], prioritiser.standing, now)
-    return lifted

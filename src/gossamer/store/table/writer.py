@@ -36,7 +36,7 @@ from gossamer.store.ports import (
 )
 from gossamer.store.table.bulk_changes import apply_change
 from gossamer.store.table.hosts import DomainOf, HostRows, bring_forward, retire_hosts, save_sitemaps
-from gossamer.store.table.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts
+from gossamer.store.table.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts, Source
 from gossamer.store.table.metadata import save_learned
 from gossamer.store.table.outbox import Outbox
 from gossamer.store.table.priorities import Reprioritiser
@@ -79,6 +79,7 @@ def _original(row: tuple[str, float, bytes] | None) -> Original | None:
 
 _REDIRECT = Via.REDIRECT
 _NO_LINK = FirstLink(0, 0, 0, 0)
+_NO_SOURCE = Source(0, -1, 0, 0, 0)
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
@@ -270,23 +271,25 @@ class TableWriter:
         known = self._hosts.known_urls([host_id for host_id, _ in homes])
         first = url_id = self._next_id
         rows: list[tuple[Any, ...]] = []
+        page: int | None = -1  # where the last one was found
         for candidate, (host_id, domain_id) in zip(candidates, homes, strict=True):
             url, _, fingerprint, depth, hops, via, found_on, sitemap, modified, _ = candidate
-            source = sources.get(found_on)
+            if found_on != page:
+                page = found_on
+                _, of_host, _, steps_there, _ = sources.get(found_on, _NO_SOURCE)
+                links, of_domain, credit, share = linking.get(found_on, _NO_LINK)
+                credit += BIRTH_CREDIT
             steps = 0
-            if source is not None and source.host_id == host_id:
-                steps = source.steps if via is _REDIRECT else source.steps + 1
+            if host_id == of_host:
+                steps = steps_there if via is _REDIRECT else steps_there + 1
             ordinal = known[host_id]
             known[host_id] = ordinal + 1
-            link = linking.get(found_on, _NO_LINK)
-            priority_in_sitemap = listed.get(fingerprint) if listed else None
+            listed_as = listed.get(fingerprint) if listed else None
             age = None if modified is None else max(0.0, now - modified)
-            links, of_domain, credit, share = link
-            facts = UrlFacts(
-                *(url_id, url, depth, links, int(links and domain_id != of_domain), BIRTH_CREDIT + credit, 0, 0),
-                *(share, steps, ordinal, NO_HOST, priority_in_sitemap, age),
-            )
-            front, priority, place = standing(facts)
+            from_others = 1 if links and domain_id != of_domain else 0
+            front, priority, place = standing(UrlFacts(
+                url_id, url, depth, links, from_others, credit, 0, 0, share, steps, ordinal, NO_HOST, listed_as, age
+            ))  # fmt: skip
             if place is None:
                 place = stamp
             rows.append((

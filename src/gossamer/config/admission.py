@@ -16,6 +16,9 @@ from gossamer.filter.scope import Scope, covering_suffix, parse_scope
 
 ADMISSION_KEY = "admission"
 """The name under which the record is stored."""
+TRAP_CUTS = ("trap:same", "trap:alike", "trap:facets", "trap:endless", "trap:hosts")
+"""The reasons of URLs that were cut by what pages of their shape, or hosts of their domain, turned out to be."""
+_TRAPS = ("trap:repeats", *TRAP_CUTS)
 
 
 class Widened(NamedTuple):
@@ -31,6 +34,7 @@ class HostAdmission(msgspec.Struct, frozen=True):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     kinds: tuple[str, ...] | None = None
+    trap: bool = True  # whether its URLs may be cut as a trap
 
 
 class AdmissionRules(msgspec.Struct, frozen=True):
@@ -54,8 +58,7 @@ class AdmissionRules(msgspec.Struct, frozen=True):
 
     def with_running(self, running: "AdmissionRules") -> "AdmissionRules":
         """These rules as a running crawl can take them over: what is fixed at its start is that of `running`."""
-        fixed = ("schemes", "traps", "max_per_domain", "allow_private", "allow_networks")
-        return msgspec.structs.replace(self, **{name: getattr(running, name) for name in fixed})
+        return msgspec.structs.replace(self, schemes=running.schemes)
 
     def widened_from(self, before: "AdmissionRules") -> list[Widened]:
         """What these rules admit that the former did not. May name a reason too many, never one too few."""
@@ -87,13 +90,13 @@ class AdmissionRules(msgspec.Struct, frozen=True):
             if self.hosts.get(name, HostAdmission()) != before.hosts.get(name, HostAdmission())
         ]
         if changed:
-            found.append(Widened(f"host {_shown(changed)}", ("pattern", "unwanted_type")))
+            found.append(Widened(f"host {_shown(changed)}", ("pattern", "unwanted_type", *_TRAPS)))
         if set(self.kinds) - set(before.kinds):
             lift("kinds", "unwanted_type", before.kinds, self.kinds)
         if set(self.schemes) - set(before.schemes):
             lift("schemes", "bad_scheme redirect_bad_scheme", before.schemes, self.schemes)
         if before.traps and not self.traps:
-            lift("traps.cut", "trap:repeats", "true", "false")
+            lift("traps.cut", " ".join(_TRAPS), "true", "false")
         if before.max_per_domain is not None and (self.max_per_domain or _MANY) > before.max_per_domain:
             lift("max_per_domain", "domain_limit", before.max_per_domain, self.max_per_domain)
         if self.allow_private and not before.allow_private:
@@ -118,9 +121,9 @@ def admission_rules_for(config: Config, seed_hosts: int) -> AdmissionRules:
         max_depth=config.max_depth,
         max_url_bytes=section.max_url_bytes,
         hosts={
-            name: HostAdmission(own.include, own.exclude, own.kinds)
+            name: HostAdmission(own.include, own.exclude, own.kinds, own.trap is not False)
             for name, own in config.host.items()
-            if own.include or own.exclude or own.kinds is not None
+            if own.include or own.exclude or own.kinds is not None or own.trap is False
         },
         kinds=config.fetch.kinds,
         schemes=tuple(schemes_for(config)),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gossamer.config.hosts import HostSettings, HostSettingsTable
-from gossamer.crawl.visit.polite_client import LONGEST_WAIT, ClientRules, PoliteClient
+from gossamer.crawl.run.search import LONGEST_WAIT, ClientRules, PoliteClient
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver

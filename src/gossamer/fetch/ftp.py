@@ -1,22 +1,174 @@
-"""One visit over FTP: a file, or a directory as a page (ADR 11)."""
+"""FTP (RFC 959, 2428, 3659): files and directory listings, passive mode only (ADR 11). Disabled by default.
+
+`FtpFetcher` implements `fetch.ports.Fetcher`: one visit is one session, from the greeting to QUIT. `ftp_session` is the
+control connection, with limits, and the meaning of replies. `read_listing` parses directory listings, and `index_page`
+makes an HTML page of them, so that the links of a directory are found like those of any page.
+
+The result looks like an HTTP response, so that retries, robots.txt and the frontier need not know about FTP: a file or
+a listing is 200, a directory requested without its final slash is a 301 to the URL with it, a missing file is 404, a
+refused login 403, a temporary refusal 503. `head` and `request_head` of the response are the control connection, byte
+for byte.
+
+Formats of listings: MLSD (RFC 3659) and the two common forms of LIST; other lines are skipped. Work is linear in the
+size: a line is split into a bounded number of parts. The same entries give the same bytes, so that an unchanged
+directory is recognised as unchanged.
+
+Invariants:
+  * only the address of the request is ever dialled, for control and data; addresses in replies are ignored;
+  * the server never connects to us (no PORT, no EPRT);
+  * every wait has a deadline, every reply, file and listing a size limit;
+  * no byte of a URL can end a command and begin another.
+"""
 
 import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from html import escape
 from ipaddress import ip_address
 from typing import Final
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from gossamer.clock import Clock
-from gossamer.fetch.ftp.listing import CONTENT_TYPE, index_page, read_listing
-from gossamer.fetch.ftp.session import ControlSession, FtpFailure, Reply, extended_port, passive_port, status_of_refusal
+from gossamer.fetch.ftp_session import ControlSession, FtpFailure, Reply, extended_port, passive_port, status_of_refusal
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.deadlines import Progress, SweepState, exclude_pause, overdue
 from gossamer.fetch.http.failures import OUR_OWN_ERRNO
 from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import Seconds
+
+MAX_ENTRIES: Final = 5_000
+"""The same as the limit of links per page."""
+
+MAX_LINES: Final = 10_000
+MAX_NAME_BYTES: Final = 255  # the limit of file systems
+MAX_LINE_BYTES: Final = 4096
+
+_MONTHS: Final = frozenset(b"jan feb mar apr may jun jul aug sep oct nov dec".split())
+_KINDS: Final = b"-dlbcps"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file or directory. `name` as the server spells it; `size` and `modified` as text, if given."""
+
+    name: bytes
+    directory: bool
+    size: str = ""
+    modified: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The entries by name, without repetitions. `cut`: some were dropped because of the limits."""
+
+    entries: tuple[Entry, ...]
+    cut: bool
+
+
+def read_listing(data: bytes, *, facts: bool) -> Listing:
+    """The entries of a listing. `facts`: it is the reply to MLSD, else to LIST.
+
+    The directory itself and its parent are left out, as are names that cannot be part of a path.
+    """
+    read = _with_facts if facts else _as_listed
+    lines = data.split(b"\n", MAX_LINES)
+    cut = any(lines[MAX_LINES:])  # the part after the last line end is empty if all lines were read
+    found: dict[bytes, Entry] = {}
+    for line in lines[:MAX_LINES]:
+        if len(line) > MAX_LINE_BYTES:
+            continue
+        entry = read(line.rstrip(b"\r"))
+        if entry is None or not _is_name(entry.name):
+            continue
+        if len(found) >= MAX_ENTRIES:
+            cut = True
+            break
+        found.setdefault(entry.name, entry)
+    return Listing(tuple(found[name] for name in sorted(found)), cut)
+
+
+def _is_name(name: bytes) -> bool:
+    if not name or name in (b".", b"..") or len(name) > MAX_NAME_BYTES:
+        return False
+    return b"/" not in name and min(name) >= 0x20 and 0x7F not in name
+
+
+def _with_facts(line: bytes) -> Entry | None:
+    """`type=file;size=12;modify=20200131235959; name`"""
+    text, space, name = line.partition(b" ")
+    if not space or b"=" not in text:
+        return None
+    facts = dict(fact.lower().split(b"=", 1) for fact in text.split(b";", 32) if b"=" in fact)
+    kind = facts.get(b"type", b"")
+    if kind in (b"cdir", b"pdir"):
+        return None
+    return Entry(name, kind == b"dir", _number(facts.get(b"size", b"")), _number(facts.get(b"modify", b"")[:14]))
+
+
+def _as_listed(line: bytes) -> Entry | None:
+    return _unix(line) if line[:1] in _KINDS and line[:1] else _dos(line)
+
+
+def _unix(line: bytes) -> Entry | None:
+    """`drwxr-xr-x 2 owner group 4096 Jan 31 12:00 name`. Owner, group may be missing, the date `2020-01-31 12:00`."""
+    kind = line[:1]
+    for columns_before_size in (4, 3, 2):
+        parts = line.split(None, columns_before_size + 4)
+        if len(parts) > columns_before_size + 4 and parts[columns_before_size + 1].lower() in _MONTHS:
+            date, name = parts[columns_before_size + 1 : -1], parts[-1]
+            break
+        parts = line.split(None, columns_before_size + 3)
+        if len(parts) > columns_before_size + 3 and parts[columns_before_size + 1][4:5] == b"-":
+            date, name = parts[columns_before_size + 1 : -1], parts[-1]
+            break
+    else:
+        return None
+    if kind == b"l":
+        name = name.partition(b" -> ")[0]  # a link may lead to either; a request for it as a file will tell
+    return Entry(name, kind == b"d", _number(parts[columns_before_size]), _text(b" ".join(date)))
+
+
+def _dos(line: bytes) -> Entry | None:
+    """`01-31-20  12:00PM  <DIR>  name`, or a size in place of the mark."""
+    parts = line.split(None, 3)
+    if len(parts) < 4 or parts[0].count(b"-") != 2 or b":" not in parts[1]:
+        return None
+    directory = parts[2].upper() == b"<DIR>"
+    if not directory and not parts[2].isdigit():
+        return None
+    return Entry(parts[3], directory, "" if directory else _number(parts[2]), _text(b" ".join(parts[:2])))
+
+
+def _number(text: bytes) -> str:
+    return text.decode("ascii") if text.isdigit() and len(text) <= 20 else ""
+
+
+def _text(text: bytes) -> str:
+    return text[:40].decode("ascii", "replace")
+
+
+CONTENT_TYPE = "text/html; charset=utf-8"
+
+
+def index_page(path: bytes, listing: Listing) -> bytes:
+    """An HTML page with one link per entry, relative to the directory's own URL, which ends with a slash."""
+    title = f"Index of {_shown(path)}"
+    lines = [f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>{title}</title></head>\n<body><ul>\n']
+    for entry in listing.entries:
+        slash = "/" if entry.directory else ""
+        # Every byte is escaped, colons too: a name must not become a scheme, a query or another directory.
+        href = quote_from_bytes(entry.name, safe="") + slash
+        about = " ".join(filter(None, (entry.size, entry.modified)))
+        lines.append(f'<li><a href="{href}">{_shown(entry.name)}{slash}</a> {escape(about)}\n')
+    lines.append("</ul></body></html>\n")
+    return "".join(lines).encode()
+
+
+def _shown(name: bytes) -> str:
+    return escape(name.decode("utf-8", "replace"))
+
 
 _AFTER_SCHEME: Final = len("ftp://")
 _TYPE: Final = re.compile(r";type=([aid])\Z", re.IGNORECASE)

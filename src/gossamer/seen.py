@@ -1,8 +1,20 @@
-"""Fingerprints and the tiers of the URL-seen test, in order. Hot: benchmarks/bench_seen.py.
+"""The URL-seen test: has this URL entered the crawl before? Hot: benchmarks/bench_seen.py.
 
-A fingerprint is a URL's identity in 64 bits: xxh3 seeded with the crawl's secret key, so that without the key two URLs
-with one fingerprint cannot be constructed to hide a page from the crawl. Fingerprints are stored, so key and function
-stay the same for the life of a crawl.
+Input: the fingerprints of a page's links. A fingerprint is a URL's identity in 64 bits: xxh3 seeded with the crawl's
+secret key, so that without the key two URLs with one fingerprint cannot be constructed to hide a page from the crawl.
+Fingerprints are stored, so key and function stay the same for the life of a crawl.
+
+Three tiers are consulted in turn, the cheapest first:
+
+1. `Recent`, an exact cache of the latest fingerprints. Its "yes" is certain, its "no" means nothing.
+
+2. A Bloom filter over all fingerprints (`sketch.Bloom`). Its "no" is certain, its "yes" means nothing.
+
+3. The store, which knows: the URL is inserted unless it is there.
+
+Output: for each link, *seen*, *new* or *unsure*. Invariants: **only the exact cache or the store may say "seen"**, so
+an error of the Bloom filter costs a query of the store and never a URL; everything here is a cache of the store, which
+may be dropped at any time and is filled from it again.
 """
 
 import struct
@@ -14,7 +26,7 @@ from typing import NamedTuple, cast
 from xxhash import xxh3_64_digest
 
 from gossamer.model.units import Fingerprint
-from gossamer.sketch.bloom import Bloom
+from gossamer.sketch import Bloom
 
 
 class Recent:

@@ -1,35 +1,155 @@
-"""Brings back what was refused, after rules have become wider.
+"""Changed rules, applied to what a crawl knows already. Each works in slices, one per commit, while the crawl runs.
+
+Tightened limits take queued URLs out (`LimitEnforcement`): they leave the frontier at once, and the store excludes
+them. Other priority rules move them (`Reordering`). Wider rules bring back what was refused (`Readmission`).
 
 Links that are refused are not stored. Instead, the visit of a page has a mask of the reasons why links of it were
-refused (`model.refusals`). When a reason no longer holds, the pages with that bit are read again from the archive, and
-their links are admitted by the rules in force. URLs that were excluded for such a reason, or that redirect to a URL
-that was refused for it, are queued again. What robots.txt forbids stays excluded.
+refused (`model.settlement.mask_of`). When a reason no longer holds, the pages with that bit are read again from the
+archive, and their links are admitted by the rules in force. URLs that were excluded for such a reason, or that redirect
+to a URL that was refused for it, are queued again. What robots.txt forbids stays excluded.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from gossamer.config.widening import ADMISSION_KEY, AdmissionRecord, AdmissionRules
-from gossamer.crawl.counters import CrawlState
+from gossamer.config.admission import ADMISSION_KEY, TRAP_CUTS, AdmissionRecord, AdmissionRules
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor
 from gossamer.crawl.document.sitemaps import Sitemaps
-from gossamer.crawl.observers import Observers
+from gossamer.crawl.observers import CrawlObserver, Observers
+from gossamer.crawl.visit.settle import CrawlState
 from gossamer.errors import ArchiveError
 from gossamer.extract.crawl_page import PageContent
 from gossamer.filter.canonical import Canonical
-from gossamer.model.batch import BulkChange
-from gossamer.model.document import Document
+from gossamer.frontier.orderings import Ordering
+from gossamer.frontier.orderings.class_rules import PriorityRules
+from gossamer.model.batch import Batch, BulkChange, Committed
 from gossamer.model.outcome import Response
-from gossamer.model.refusals import mask_of
+from gossamer.model.settlement import Document, mask_of
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Task, Visit
-from gossamer.model.units import Fingerprint
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 from gossamer.observe.snapshot import ReadmissionCounts
 from gossamer.store.table.refusals import RefusalReader, RefusedPage, RefusedUrl
-from gossamer.store.threads import ReaderThread
+from gossamer.store.threads import ReaderThread, WriterThread
+
+LIMIT_REASONS: Final = ("depth_limit", "url_too_long", "excluded_domain")
+"""Reasons for exclusion by limits: these URLs are requeued when the limits allow them."""
+
+
+class LimitEnforcement(CrawlObserver):
+    """Keeps URLs that the limits exclude out of the frontier, once limits have changed during a run.
+
+    A URL is excluded either here or by its visit, never by both, or it would be counted twice: every URL in memory is
+    removed from the frontier first, and URLs in flight are left to their visits. The store checks the state of a URL
+    again when it applies the change. A URL whose exclusion is not committed yet stays out even if other limits, which
+    allow it, come into force meanwhile: after the commit it is requeued. Owned by the event loop.
+    """
+
+    def __init__(self, state: CrawlState, admission: Admission) -> None:
+        self._frontier, self._store = state.frontier, state.store
+        self._admission = admission
+        self._is_active = False
+        self._in_open_batch: set[int] = set()  # URLs that it excludes, and ...
+        self._in_commit: set[int] = set()  # ... those that the batch before it excludes
+        self.excluded = 0  # URLs excluded since the last change of limits
+
+    def reason_against(self, task: Task, host: HostKey) -> str | None:
+        """Which limit excludes a queued URL. Recrawls are left to their visits, which settle more than a state."""
+        if task.previous is not None and task.previous.state is not UrlState.QUEUED:
+            return None
+        reason = self._admission.rules_of(task).may_enter(task.url, host, task.depth)
+        return reason if reason in LIMIT_REASONS else None
+
+    def start(self) -> frozenset[int]:
+        """The limits have changed. Returns the URLs that must be left to their visits."""
+        self._is_active = True
+        self.excluded = 0
+        self._withdraw(None)
+        return frozenset(self._frontier.unfinished())
+
+    def on_host_added(self, host_id: HostId) -> None:
+        """URLs of a host were loaded, perhaps from a time before the store excluded them."""
+        if self._is_active:
+            self._withdraw(host_id)
+
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        self._in_commit, self._in_open_batch = self._in_open_batch, set()
+
+    def committed(self, committed: Committed) -> None:
+        self._in_commit = set()
+        self.excluded += len(committed.withdrawn)
+
+    def _withdraw(self, host_id: HostId | None) -> None:
+        reasons: dict[int, str] = {}
+
+        def is_refused(task: Task, host: HostKey) -> bool:
+            if task.url_id in self._in_commit or task.url_id in self._in_open_batch:
+                return True
+            reason = self.reason_against(task, host)
+            if reason is not None:
+                reasons[task.url_id] = reason
+            return reason is not None
+
+        self._frontier.withdraw(is_refused, host_id)
+        if reasons:
+            self._in_open_batch |= reasons.keys()
+            self._store.batch.bulk_changes += exclusions(reasons.items())
+            self._store.nudge()
+
+
+def exclusions(reasons: Iterable[tuple[int, str]]) -> list[BulkChange]:
+    """The changes that exclude queued URLs, from pairs of id and reason."""
+    by_reason: defaultdict[str, list[int]] = defaultdict(list)
+    for url_id, reason in reasons:
+        by_reason[reason].append(url_id)
+    return [
+        BulkChange(tuple(url_ids), UrlState.QUEUED, UrlState.EXCLUDED, to_reason=reason)
+        for reason, url_ids in by_reason.items()
+    ]
+
+
+SETTINGS = "order_settings"
+"""The name under which the settings of the order are on record."""
+_UNFINISHED = "unfinished"
+
+
+class Reordering(CrawlObserver):
+    """Every commit moves some of the URLs, in the order of their discovery, until all have their new position. After a
+    crash in the middle, the next start puts the whole queue in order. Owned by the event loop."""
+
+    def __init__(self, ordering: Ordering, store: WriterThread) -> None:
+        self._ordering = ordering
+        self._store = store
+        self._after: int | None = None  # the last URL that has its position; None: all have
+        self._asked = False  # the batch in commit moves URLs by the current rules
+
+    def change_rules(self, rules: PriorityRules) -> None:
+        """Apply other rules, to new URLs at once. Rules for an ordering with a single class wait for the next start if
+        there were none before, or are none any more."""
+        if rules.text != self._ordering.rules.text and self._ordering.use_rules(rules, running=True):
+            self._after, self._asked = 0, False
+            self._go_on()
+
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        batch.reorder_after = self._after
+        self._asked = self._after is not None
+
+    def committed(self, committed: Committed) -> None:
+        if self._asked:
+            self._after = committed.reordered_to
+        if self._asked or self._after is not None:
+            self._go_on()
+        self._asked = False
+
+    def _go_on(self) -> None:
+        """Ask for the next commit; the last one records that the queue is in order."""
+        finished = self._after is None
+        self._store.batch.facts[SETTINGS] = self._ordering.queue_settings if finished else _UNFINISHED
+        self._store.nudge()
+
 
 PAGES_AT_ONCE: Final = 200
 """Pages of one transaction, which moves the cursor."""
@@ -264,6 +384,8 @@ class Readmission:
                 return True  # is on record
             target, host = said.url, said.host
         rules = self._admission.file_rules if url.sitemap else self._admission.rules
+        if url.reason in TRAP_CUTS and rules.may_be_cut(host):
+            return False
         return rules.may_enter(target, host, url.depth) is None
 
     def close(self) -> None:
