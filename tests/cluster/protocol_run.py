@@ -75,18 +75,18 @@ class Run:
                 connection.close()
         seeder.join(60.0)
         failed = [life.error for life in self.lives if life.error is not None]
-        if failed:
+        if failed and not self.mutant.name:
             raise failed[0]
         with psycopg.connect(url) as connection:
             captured: dict[int, int] = dict(
                 connection.execute("SELECT url_id, count(*) FROM captures GROUP BY url_id").fetchall()
             )
         complaints = self.judge.complaints(captured, self.max_pages)
-        if stalled:
-            complaints["stalled"] += 1
+        complaints["stalled"] = stalled
+        complaints["broken assertion"] = len(failed)
         seconds = time.monotonic() - began
         return Verdict(
-            complaints, len(self.judge.contacts), sum(captured.values()), self.judge.faults, seconds, len(self.lives)
+            +complaints, len(self.judge.contacts), sum(captured.values()), self.judge.faults, seconds, len(self.lives)
         )
 
     def _create(self) -> str:
@@ -110,7 +110,9 @@ class Run:
         due = list(zip(at, planned, strict=True))
         seen, since = 0, time.monotonic()
         while True:
-            for life in [life for life in self.lives if life.ended in ("killed", "ended") and life in self.homes]:
+            for life in [
+                life for life in self.lives if life.ended in ("killed", "ended", "failed") and life in self.homes
+            ]:
                 home = self.homes.pop(life)
                 self._begin(Directory(f"{home.name}'") if life.faults.cut else home)
             if all(life.ended is not None for life in self.lives):

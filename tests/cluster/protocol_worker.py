@@ -47,7 +47,7 @@ AT_ONCE = 4
 class Mutant:
     """The protocol with one of its parts missing."""
 
-    name: str = "none"
+    name: str = ""
     statements: Mapping[str, str] = field(default_factory=dict)
     policy: RestPolicy = POLICY
     lease: Callable[[], Lease] = lambda: Lease(TERMS)
@@ -59,7 +59,7 @@ class Directory:
     """What stays on a machine when its worker is killed."""
 
     name: str
-    epoch: Epoch | None = None
+    epochs: list[Epoch] = field(default_factory=list)
     hosts: dict[int, Seconds] = field(default_factory=dict)  # the gap that the last contact requires
     addresses: dict[str, Seconds] = field(default_factory=dict)
 
@@ -126,7 +126,6 @@ class Life:
         why = "left"
         try:
             joined = self._join()
-            self._directory.epoch = self.epoch
             self._heartbeat.start()
             self._work(joined)
         except Killed:
@@ -149,7 +148,9 @@ class Life:
 
     def _join(self) -> Joined:
         self._clock = ServerClock(lambda: self._repeat(lambda: float(self._session.fetch_value("server_time"))))
-        joined = self._repeat(lambda: self._membership.join(self._directory.epoch))
+        previous = list(self._directory.epochs)
+        self._directory.epochs.append(self.epoch)
+        joined = self._repeat(lambda: self._membership.join(previous))
         now = self._clock.now()
         for host, gap in self._directory.hosts.items():
             self._not_before[host] = Instant(now + gap)

@@ -1,5 +1,6 @@
 """Membership of a crawl: joining, declaring a silent worker dead, draining, leaving."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gossamer.cluster.handover import Released
@@ -44,19 +45,21 @@ class Membership:
         self._session, self._terms = session, terms
         self.epoch, self.name, self.weight, self.version = epoch, name, weight, version
 
-    def join(self, previous: Epoch | None = None) -> Joined:
+    def join(self, previous: Iterable[Epoch] = ()) -> Joined:
         """Become a member. Called again after StoreFailed, it finds out whether it is one already.
 
-        `previous` is the epoch of the last process in the same directory, whose lock proves that it is gone: it is
-        declared dead, and what it owned passes to this one without a rest. Raises NameInUse, StoreFailed.
+        `previous` are the epochs of earlier processes in the same directory, whose lock proves that they are gone. They
+        are declared dead, and what they owned passes to this one. A process records its epoch in the directory before
+        it joins, so that the next one knows it even if the answer was lost. Raises NameInUse, StoreFailed.
         """
         session = self._session
         with session.transaction():
             _, generation, rules_version, partitions, _ = session.fetch_one("crawl_now") or ()
-            if previous is not None and session.fetch_value("lock_fence", previous) is not None:
-                session.execute("take_partitions_back", self.epoch, previous)
-                session.execute("take_gates_back", self.epoch, previous)
-                _bury(session, previous, "dead")
+            for gone in previous:
+                if session.fetch_value("lock_fence", gone) is not None:
+                    session.execute("take_partitions_back", self.epoch, gone)
+                    session.execute("take_gates_back", self.epoch, gone)
+                    _bury(session, gone, "dead")
             if session.execute("join_fence", self.epoch) and not session.execute(
                 "join_workers", self.epoch, self.name, self.weight, self.version
             ):

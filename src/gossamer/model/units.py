@@ -28,8 +28,7 @@ HostId = NewType("HostId", int)
 """A host's row in the store."""
 
 Fingerprint = NewType("Fingerprint", int)
-"""64 bits, signed, of a URL's identity. Unique within a host; see `seen.url_seen`."""
+"""64 bits, signed, of a URL's identity. Unique within a host; see `seen`."""
 
 Epoch = NewType("Epoch", int)
 """One life of a worker, from joining a crawl to leaving it or its death: 63 random bits."""
-"""64 bits, signed, of a URL's identity. Unique within a host; see `seen`."""

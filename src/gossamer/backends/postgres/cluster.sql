@@ -95,14 +95,16 @@ LIMIT $2
 -- name: delete_from_inbox
 DELETE FROM inbox i USING unnest($1::smallint[], $2::bigint[]) t (part, id) WHERE i.part = t.part AND i.id = t.id
 
--- Addresses.
+-- Addresses. One is taken from its holder only if that is known to be dead, which is final. A holder without a row in `fence`
+-- has joined since this statement began: it sees the latest version of a row for which it had to wait, and everything else as of
+-- its beginning.
 -- name: take_gates
 INSERT INTO gates (address, epoch) SELECT address, $1 FROM unnest($2::text[]) address
 ON CONFLICT (address) DO UPDATE SET
     released = CASE WHEN gates.epoch IS NULL OR gates.epoch = $1 THEN gates.released ELSE 'dead' END,
     epoch = $1, wanted = false
 WHERE gates.epoch IS NULL OR gates.epoch = $1
-    OR NOT EXISTS (SELECT 1 FROM fence f WHERE f.epoch = gates.epoch AND f.alive)
+    OR EXISTS (SELECT 1 FROM fence f WHERE f.epoch = gates.epoch AND NOT f.alive)
 RETURNING address, released, rest
 
 -- name: want_gates
