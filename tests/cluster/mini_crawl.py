@@ -60,7 +60,8 @@ class Web:
         self.links: dict[int, list[int]] = defaultdict(list)
         for page in range(hosts, self.size):  # each is found on an earlier one
             self.links[chance.randrange(max(0, page - 4 * hosts), page)].append(page)
-            self.links[chance.randrange(self.size)].append(page)
+            if chance.random() < 0.2:
+                self.links[chance.randrange(self.size)].append(page)
         self.slow = {page for page in range(self.size) if chance.random() < 0.06}
 
     def seeds(self) -> range:

@@ -24,7 +24,8 @@ from tests.postgres_server import PostgresServer
 FAULTS = (
     *("kill", "kill in a transaction", "kill in a contact", "lose a machine", "lose a machine in a transaction"),
     *("pause", "pause in a transaction", "pause in a contact", "delay heartbeats"),
-    *("answer lost, commit made", "answer lost, commit not made", "kill the server", "step the clock"),
+    *("answer lost, commit made", "answer lost, commit not made", "kill the server"),
+    *("step the clock forward", "step the clock back"),
     *("join", "leave"),
 )
 """Each of them happens at least once in a run."""
@@ -141,9 +142,6 @@ class Run:
             self.server.kill()
             self.server.start()
             return
-        if fault == "step the clock":
-            self.step.seconds += self.chance.choice((-2.0, 3.0))
-            return
         if fault == "join":
             self._join()
             return
@@ -159,6 +157,9 @@ class Run:
                 faults.pause, faults.pause_at = 3 * TERMS.ttl, place
             case "delay":
                 faults.delay_heartbeats_until = time.monotonic() + 0.7 * TERMS.ttl
+            case "step":
+                faults.delay_heartbeats_until = time.monotonic() + 0.7 * TERMS.ttl
+                self.step.seconds += 3.0 if "forward" in fault else -2.0
             case "answer":
                 faults.lose_answer = "not made" if "not made" in fault else "made"
             case "leave":

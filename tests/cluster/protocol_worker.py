@@ -343,9 +343,16 @@ class Life:
             session.execute(
                 "touch_hosts", list(rows), [at for at, _ in rows.values()], [gap for _, gap in rows.values()]
             )
+        self._dawdle()
         inbox.delete(session, messages)
         inbox.send(session, [(web.part(page), Kind.URLS, page.to_bytes(4, "big")) for page in others])
+        self._dawdle()
         return [row[0] for row in session.fetch_all("admit", [web.part(page) for page in own], own)]
+
+    def _dawdle(self) -> None:
+        """Now and then a transaction takes its time, so that it overlaps with others."""
+        if self._chance.random() < 0.15:
+            time.sleep(0.03)
 
     def _leave(self) -> None:
         parts = self._partitions.numbers()
