@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gossamer.cluster.handover import RestPolicy
-from gossamer.cluster.lease import LeaseTerms
+from gossamer.cluster.lease import Lease, LeaseTerms
 from gossamer.model.units import Epoch, Seconds
 
 TERMS = LeaseTerms(Seconds(0.8))
@@ -93,7 +93,9 @@ class Judge:
 
     web: Web
     contacts: list[Contact] = field(default_factory=list)
+    leases: dict[Epoch, Lease] = field(default_factory=dict)
     deaths: dict[Epoch, float] = field(default_factory=dict)
+    early_deaths: int = 0
     seeded: set[int] = field(default_factory=set)  # late seeds that were accepted
     unsure: set[int] = field(default_factory=set)  # late seeds, of which that is not known
     stored: int = 0  # pages, as far as workers know
@@ -105,8 +107,9 @@ class Judge:
             self.contacts.append(contact)
 
     def died(self, epoch: Epoch, at: float) -> None:
-        """The death was committed before `at`."""
+        """The death was committed before `at`. The worker must not have had a lease; one that was killed has none."""
         with self.lock:
+            self.early_deaths += Lease.may_start(self.leases[epoch], at)
             self.deaths.setdefault(epoch, at)
 
     def store(self, pages: int) -> None:
@@ -127,6 +130,7 @@ class Judge:
         found["short gap of a host"] = _short([(c.host, c.start, c.end, c.gap) for c in self.contacts])
         found["short gap of an address"] = _short([(c.address, c.start, c.end, c.address_gap) for c in self.contacts])
         found["contact after death"] = sum(c.start > self.deaths.get(c.epoch, c.start) for c in self.contacts)
+        found["declared dead with a lease"] = self.early_deaths
         return +found
 
 

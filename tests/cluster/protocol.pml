@@ -1,6 +1,6 @@
 /* The protocol by which workers share a crawl (ADR 25), for spin.
 
-   Two machines run three lives of workers in all. Two partitions hold three URLs: 0 is a seed, 1 is linked from it and in
+   Two machines run three lives of workers in all, the first of them two. Two partitions hold three URLs: 0 is a seed, 1 is linked from it and in
    the other partition, 2 is added from outside while the crawl runs. A life may end at any step, its lease may run out at
    any step, and it may be declared dead at any step after that. The session of a transaction outlives its client: what
    becomes of a commit is decided later, and the client may not hear of it.
@@ -48,13 +48,12 @@ bool lease[LIVES];
 bool owns[6];                            /* life * PARTS + partition */
 bool todo[9];                            /* life * URLS + URL */
 
-byte lives;
 bool added;
 
 #define LEFT (queued[0] || queued[1] || queued[2] || inbox[0] || inbox[1] || inbox[2])
 #define QUEUED (queued[0] || queued[1] || queued[2])
 #define INBOX (inbox[0] || inbox[1] || inbox[2])
-#define RIVAL(k, p) (k != l && k < lives && lease[k] && owns[k * PARTS + p])
+#define RIVAL(k, p) (k != l && lease[k] && owns[k * PARTS + p])
 
 inline close(l) {
     if :: holds_end[l] -> ending = false; holds_end[l] = false :: else fi;
@@ -111,7 +110,7 @@ active [LIVES] proctype server() {
 
 /* URLs from outside. */
 active proctype adder() {
-    atomic { !ending && !shared -> shared = true };
+    atomic { !ending -> shared = true };
     if
     :: atomic { finished -> shared = false }
     :: atomic { !finished -> skip };
@@ -228,9 +227,12 @@ active [2] proctype machine() {
     byte what_now;
 another:
     atomic {
-        lives < LIVES ->
-        if :: lives == 0 -> known[0] = true; queued[0] = true :: else fi;      /* the seed */
-        l = lives; lives++; p = 0; u = 0
+        if
+        :: last == FREE -> l = _pid - LIVES - 1
+        :: last == 0 -> l = 2
+        :: last == 1 || last == 2 -> goto stop
+        fi;
+        if :: !known[0] -> known[0] = true; queued[0] = true :: else fi      /* the seed */
     };
     /* Join. What the last life on this machine owned passes to this one. */
     atomic {
@@ -281,5 +283,7 @@ over:
     if
     :: !finished -> goto another
     :: finished -> skip
-    fi
+    fi;
+stop:
+    skip
 }

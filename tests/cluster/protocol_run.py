@@ -167,26 +167,26 @@ class Run:
                     life.draining = True
 
     def _seed_late(self, url: str) -> None:
-        """Seeds from outside, most of them when all else is done, while the end of the crawl is being decided."""
-        session = PostgresSession(plain_connector(url), TERMS.waiting, cluster_statements())
-        late = list(self.web.late)
-        while late:
-            left = self.web.size - self.judge.stored
-            if self.max_pages is not None or all(life.ended is not None for life in self.lives):
-                break
-            if left > 4 and len(late) < 6 + left / self.web.size * 2:
-                time.sleep(0.01)
-                continue
-            page = late.pop()
-            self.judge.unsure.add(page)
+        """Seeds from outside, each when nearly everything else is stored, while the end is being decided."""
+        session = PostgresSession(plain_connector(url), TERMS.waiting, {**cluster_statements(), **STATEMENTS})
+        late = [] if self.limited else list(self.web.late)
+        while late and any(life.ended is None for life in self.lives):
+            page = late[-1]
             try:
+                captured = len(session.fetch_all("captured"))
+                if captured < self.web.size + len(self.judge.seeded) - 1:
+                    time.sleep(0.01)
+                    continue
+                late.pop()
+                self.judge.unsure.add(page)
                 with session.transaction():
                     if crawl_end.hold_open(session) == "finished":
                         self.judge.unsure.discard(page)
                         break
                     inbox.send(session, [(self.web.part(page), Kind.URLS, page.to_bytes(4, "big"))])
-                    time.sleep(0.05)
+                    time.sleep(TERMS.waiting / 3)
             except StoreFailed:
+                time.sleep(0.01)
                 continue
             self.judge.seeded.add(page)
         session.close()

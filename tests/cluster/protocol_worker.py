@@ -98,7 +98,7 @@ class Life:
         self._heartbeat = Heartbeat(
             session(main=False), self.epoch, TERMS, now=time.monotonic, turned=lambda: self._turned
         )
-        self._heartbeat.lease = self._mutant.lease()
+        self._heartbeat.lease = self._judge.leases[self.epoch] = self._mutant.lease()
         self._heartbeat._watch = self._mutant.watch()
         self._fence = Fence(self._session, self.epoch)
         self._membership = Membership(
