@@ -1,23 +1,25 @@
 /* The protocol by which workers share a crawl (ADR 25), for spin.
 
-   Two machines run three lives of workers in all, the first of them two. Two partitions hold three URLs: 0 is a seed, 1 is linked from it and in
-   the other partition, 2 is added from outside while the crawl runs. A life may end at any step, its lease may run out at
-   any step, and it may be declared dead at any step after that. The session of a transaction outlives its client: what
-   becomes of a commit is decided later, and the client may not hear of it.
+   Two machines run three lives of workers in all, the first of them two (with -DLIVES=2: one each). Two partitions hold
+   three URLs: 0 is a seed, 1 is linked from it and in the other partition, 2 is added from outside while the crawl runs. A
+   life may end at any step, its lease may run out at any step, and it may be declared dead at any step after that. A client
+   may not hear what became of its commit. The session of a transaction outlives its client: what becomes of it is then
+   decided later.
 
    Checked: no URL is stored twice; when a worker contacts a host, no other worker that has a lease takes itself for the
    owner of the partition; a finished crawl has stored every URL that was added to it.
 
    With a part missing it must fail: -DNO_FENCE, -DNO_COUNT, -DNO_LEASE, -DTWO_READS, -DONE_STATEMENT. */
 
+#ifndef LIVES
 #define LIVES 3
+#endif
 #define URLS 3
 #define PARTS 2
 #define FREE 255
 #define PART(u) ((u) % 2)
 
 mtype = { none, open, committing };      /* a transaction, as the server sees it */
-mtype = { pending, made, lost };         /* its answer, as the client sees it */
 mtype = { take, visit, intake, end };    /* what it does */
 
 /* Tables. */
@@ -32,7 +34,6 @@ bool finished;
 
 /* Transactions. One for each life at most holds the row of its fence. */
 mtype transaction[LIVES] = none;
-mtype answer[LIVES] = pending;
 mtype kind[LIVES];
 byte what[LIVES];
 bool own_link[LIVES];                    /* visit: the link leads into a partition of the same worker */
@@ -45,8 +46,8 @@ bool holds_end[LIVES];
 
 /* Memories of workers. */
 bool lease[LIVES];
-bool owns[6];                            /* life * PARTS + partition */
-bool todo[9];                            /* life * URLS + URL */
+bool owns[6];                            /* of life l and partition p: l * PARTS + p */
+bool todo[9];                            /* of life l and URL u: l * URLS + u */
 
 bool added;
 
@@ -61,6 +62,7 @@ inline close(l) {
     own_link[l] = false;
     kind[l] = 0;
     what[l] = 0;
+    gone[l] = false;
     transaction[l] = none
 }
 
@@ -93,8 +95,7 @@ active [LIVES] proctype server() {
     byte l = _pid;   /* the first processes */
     byte p;
     do
-    :: atomic { transaction[l] == committing -> apply(l); if :: answer[l] = made :: answer[l] = lost fi }
-    :: atomic { transaction[l] == committing -> close(l); answer[l] = lost }
+    :: atomic { transaction[l] == committing -> if :: apply(l) :: close(l) fi }
     :: atomic { transaction[l] == open && gone[l] -> close(l) }
     :: atomic { lease[l] -> lease[l] = false }
     :: atomic { alive[l] && !lease[l] && transaction[l] == none ->
@@ -140,8 +141,7 @@ inline execute(k, w) {
             kind[l] = kind_now;
             what[l] = what_now;
             own_link[l] = owns[l * PARTS + 1];
-            transaction[l] = open;
-            answer[l] = pending
+            transaction[l] = open
         :: ahead[l] -> ahead[l] = false; break
         :: else -> goto over
         fi };
@@ -150,15 +150,15 @@ inline execute(k, w) {
         :: else
         fi;
         if
-        :: atomic { gone[l] = true; goto over }                  /* killed inside the transaction */
         :: atomic { kind_now == end && !is_over[l] -> close(l); break }
-        :: atomic { kind_now != end || is_over[l] -> transaction[l] = committing }
-        fi;
-        if
-        :: atomic { answer[l] == made -> answer[l] = pending; ahead[l] = false; break }
-        :: atomic { answer[l] == lost -> answer[l] = pending }
-        :: atomic { transaction[l] == committing -> skip }       /* the connection was lost, and nothing is decided */
-        :: atomic { gone[l] = true; goto over }
+        :: atomic { kind_now != end || is_over[l] ->
+            if
+            :: apply(l); ahead[l] = false; break                 /* made, and answered */
+            :: apply(l)                                          /* made, and the answer was lost */
+            :: close(l)                                          /* not made */
+            :: transaction[l] = committing; goto over            /* killed before anything was decided */
+            fi }
+        :: atomic { goto over }                                  /* killed inside the transaction */
         fi
     od
 }
@@ -204,7 +204,10 @@ inline contact() {
     if
     :: atomic {
 #endif
-        assert(!RIVAL(0, PART(u)) && !RIVAL(1, PART(u)) && !RIVAL(2, PART(u))) }
+#if LIVES == 3
+        assert(!RIVAL(2, PART(u)));
+#endif
+        assert(!RIVAL(0, PART(u)) && !RIVAL(1, PART(u))) }
     fi;
     execute(visit, u);
     atomic {
@@ -229,8 +232,8 @@ another:
     atomic {
         if
         :: last == FREE -> l = _pid - LIVES - 1
-        :: last == 0 -> l = 2
-        :: last == 1 || last == 2 -> goto stop
+        :: last == 0 && LIVES == 3 -> l = 2
+        :: last == 1 || last + 1 == LIVES -> goto stop
         fi;
         if :: !known[0] -> known[0] = true; queued[0] = true :: else fi      /* the seed */
     };
@@ -270,11 +273,12 @@ another:
     :: atomic { owns[l * PARTS + 1] && inbox[1] -> u = 1 }; execute(intake, u); enter()
     :: atomic { owns[l * PARTS] && inbox[2] -> u = 2 }; execute(intake, u); enter()
     :: atomic { !todo[l * URLS] && !todo[l * URLS + 1] && !todo[l * URLS + 2] && !finished -> u = 0 }; execute(end, u); atomic { kind_now = 0 }
-    :: atomic { owns[l * PARTS] || owns[l * PARTS + 1] -> gone[l] = true; goto over }
+    :: atomic { owns[l * PARTS] || owns[l * PARTS + 1] -> goto over }
     od;
 over:
     atomic {
-        gone[l] = true;
+        gone[l] = transaction[l] != none;
+        got[l] = false;
         lease[l] = false;
         p = 0; u = 0; kind_now = 0; what_now = 0;
         owns[l * PARTS] = false; owns[l * PARTS + 1] = false;

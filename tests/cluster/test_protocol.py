@@ -1,7 +1,7 @@
 """Workers share a crawl while everything fails that can fail: nothing is lost, stored twice or contacted too soon.
 
-`GOSSAMER_PROTOCOL_SEEDS` sets how many runs there are. With `GOSSAMER_MUTANTS` the protocol with one part missing is run as
-well, with up to so many seeds, until the judge notices.
+`GOSSAMER_PROTOCOL_SEEDS` sets how many runs there are. With `GOSSAMER_MUTANTS` the protocol with one part missing is run
+as well, with that many seeds at most, until the judge notices.
 """
 
 import os
