@@ -11,7 +11,7 @@ from gossamer.cluster.watch import Silent, Watch
 from gossamer.model.units import Epoch, Seconds
 
 TERMS = LeaseTerms(Seconds(10.0))
-MACHINES = int(os.environ.get("GOSSAMER_MACHINES", "60"))
+MACHINES = int(os.environ.get("GOSSAMER_MACHINES", "30"))
 STEPS = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 5.5, 8.0, 10.0, 12.0, 40.0])
 OFFSETS = st.sampled_from([0.0, -1e6, 17.0, 1e9])
 

@@ -1,7 +1,7 @@
 """Workers share a crawl while everything fails that can fail: nothing is lost, stored twice or contacted too soon.
 
-`GOSSAMER_PROTOCOL_SEEDS` sets how many runs there are. With `GOSSAMER_MUTANTS` the protocol with one part missing is run
-as well, with that many seeds at most, until the judge notices.
+`GOSSAMER_PROTOCOL_SEEDS` sets how many runs there are. With `GOSSAMER_MUTANTS` the protocol with one part missing is
+run as well, with that many seeds at most, until the judge notices.
 """
 
 import os
@@ -16,7 +16,7 @@ from tests.postgres_server import PostgresServer, running_postgres
 
 pytestmark = pytest.mark.service
 
-SEEDS = int(os.environ.get("GOSSAMER_PROTOCOL_SEEDS", "2"))
+SEEDS = int(os.environ.get("GOSSAMER_PROTOCOL_SEEDS", "1"))
 MUTANT_SEEDS = int(os.environ.get("GOSSAMER_MUTANTS", "0"))
 
 

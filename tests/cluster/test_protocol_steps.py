@@ -67,7 +67,7 @@ class Worker:
 
 
 class Stage:
-    """A crawl in a database of its own, and workers that do what a test says."""
+    """A crawl in a database with nothing else in it, and workers that do what a test says."""
 
     def __init__(self, url: str, mutant: Mutant) -> None:
         self.url, self.mutant = url, mutant
@@ -76,8 +76,8 @@ class Stage:
         self._epochs = itertools.count(1)
         self._opened: list[PostgresSession] = []
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(cluster_schema())
-            connection.execute(SCHEMA)
+            connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+            connection.execute(cluster_schema() + SCHEMA)
         self.outside, _ = self.session()
         self.outside.execute("create_partitions", PARTITIONS)
         self.outside.execute("create_crawl", PARTITIONS, 10, 0.0)
@@ -482,12 +482,13 @@ FAILS: Mapping[str, Callable[[Stage], None]] = {
 """The step at which each mutant fails."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def play(postgres_server: PostgresServer) -> Callable[[Callable[[Stage], None], Mutant], None]:
-    """Runs a step on tables of its own."""
+    """Runs a step on new tables."""
+    url = postgres_server.create_database()
 
     def run(step: Callable[[Stage], None], mutant: Mutant) -> None:
-        stage = Stage(postgres_server.create_database(), mutant)
+        stage = Stage(url, mutant)
         try:
             step(stage)
         finally:

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from gossamer.cluster.share import shares, shortfall, surplus
 from gossamer.model.units import Epoch
 
-MACHINES = int(os.environ.get("GOSSAMER_MACHINES", "60"))
+MACHINES = int(os.environ.get("GOSSAMER_MACHINES", "30"))
 WEIGHTS = st.dictionaries(st.integers(1, 2**63 - 1).map(Epoch), st.sampled_from([0.5, 1.0, 1.5, 2.0, 8.0]), min_size=1)
 
 
