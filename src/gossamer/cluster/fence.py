@@ -52,7 +52,7 @@ class Fence:
         self._unanswered: list[Any] = []
 
     def run(self, work: Callable[[], T], *, stored: int = 0) -> T:
-        """Run `work` in a transaction in which the worker stores so many pages, and return what it returns.
+        """Run `work` in a transaction that stores `stored` pages, and return what it returns.
 
         Raises LeaseLost if the worker was declared dead: what it has not committed must be dropped. Raises HistoryLost.
         Raises StoreFailed: call it again with the same arguments.

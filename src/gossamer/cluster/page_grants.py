@@ -25,7 +25,7 @@ class PageGrants:
         """Whether the crawl has a limit; assumed until it is known."""
 
     def left(self, unsettled: int) -> bool:
-        """Whether another visit may start while the outcomes of so many are not committed."""
+        """Whether another visit may start. `unsettled` visits have been started and are not committed."""
         return not self.limited or self._fence.stored + unsettled < self.granted
 
     def ask(self) -> int:

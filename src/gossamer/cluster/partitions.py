@@ -42,7 +42,7 @@ class Partitions:
         return owned.released, owned.taken
 
     def take(self, session: Session, count: int) -> list[Taken]:
-        """Take so many free partitions at most."""
+        """Take free partitions, `count` at most."""
         return [Taken(part, Released(how)) for part, how in session.fetch_all("take_partitions", self._epoch, count)]
 
     def on_taken(self, taken: Iterable[Taken], now: Instant) -> None:

@@ -16,7 +16,7 @@ from gossamer.model.units import Epoch, Instant, Seconds
 ASK_AGAIN = Seconds(0.05)
 """When to ask for an address again that was requested."""
 KEPT_CONTACTS = 10
-"""An address that another worker wants is given up after so many more contacts at the latest."""
+"""An address that another worker wants is given up after this number of further contacts at the latest."""
 IDLE = Seconds(30.0)
 """An address is given up when it was not contacted for this long."""
 
