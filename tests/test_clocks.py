@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.clock import CLOCK_FILE, Clock, FastClock, SharedClock, SteadyClock, clock_of
+from gossamer.clock import CLOCK_FILE, Clock, FastClock, ServerClock, SharedClock, SteadyClock, boot_time, clock_of
 from gossamer.model.units import Seconds
 
 DAY = 86_400.0
@@ -93,3 +93,31 @@ def test_a_directory_without_a_clock_of_its_own_goes_by_the_world(tmp_path: Path
 
     world = SteadyClock()
     assert_between(world, clock_of(tmp_path), world, ahead=DAY)
+
+
+def test_a_server_clock_is_the_servers_as_of_the_fastest_answer_and_then_runs_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    answers = iter([(5.0, 2_000.0), (0.25, 3_000.0), (1.0, 4_000.0), (7.0, 5_000.0), (2.0, 6_000.0)])
+
+    def ask() -> float:
+        nonlocal now
+        took, answer = next(answers)
+        now += took
+        return answer
+
+    monkeypatch.setattr("gossamer.clock.time.monotonic", lambda: now)
+    clock = ServerClock(ask)
+
+    # The second answer came when the clock stood between 105 and 105.25, and ten seconds have passed since then.
+    assert clock.now() == 3_000.0 + (115.25 - 105.125)
+    now += 60.0
+    assert clock.now() == 3_060.0 + (115.25 - 105.125)
+    assert clock.monotonic() == 175.25
+
+
+def test_the_clock_of_leases_does_not_go_back() -> None:
+    readings = [boot_time() for _ in range(100)]
+
+    assert readings == sorted(readings)

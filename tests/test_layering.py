@@ -35,6 +35,8 @@ OURS: dict[str, tuple[str, ...]] = {
     # A backend does the IO of a stage, so it knows the ports it implements and the values that pass through them; no
     # decision of any stage, and no other backend.
     "backends": (*FOUNDATIONS, "store.ports"),
+    # How workers share a crawl: decisions, and named statements on a connection that a backend opens.
+    "cluster": ("model", "errors"),
     "observe": ("model", "errors", "clock", "sketch"),
     "lab": (
         *("model", "errors", "clock", "filter.domains"),
@@ -123,7 +125,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "lab.simweb",
     ),
     "concurrent": ("store.threads", "crawl", "service.queries"),
-    "threading": ("observe.log", "library"),
+    "threading": ("observe.log", "library", "cluster.heartbeat"),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres"),
     "subprocess": ("extract.pdf", "lab.simweb"),

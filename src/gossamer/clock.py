@@ -3,6 +3,7 @@
 import mmap
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -36,6 +37,35 @@ class SteadyClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+class ServerClock:
+    """The clock of a database server as it was when a worker joined, advanced by the monotonic clock.
+
+    All dates of a crawl by several machines are by such clocks. A step of the server's clock reaches only workers that
+    join later; so nothing that must be certain may depend on comparing the dates of two workers.
+    """
+
+    def __init__(self, ask: Callable[[], float]) -> None:
+        """`ask` returns the time of the server. The answer that came fastest counts."""
+        found = []
+        for _ in range(5):
+            before = time.monotonic()
+            answer = ask()
+            after = time.monotonic()
+            found.append((after - before, answer - (before + after) / 2))
+        self._offset = min(found)[1]
+
+    def now(self) -> Instant:
+        return Instant(time.monotonic() + self._offset)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def boot_time() -> float:
+    """A monotonic clock that also counts the time that the machine is suspended, where the system has one."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 CLOCK_FILE: Final = "rehearsal.clock"

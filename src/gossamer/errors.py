@@ -13,6 +13,10 @@ GossamerError
 ├── StoreFailed      the store could not be read or written
 │   ├── DiskFull         no space left: free some and run the same command again
 │   └── ConnectionLost   its server cannot be reached: what failed may be repeated
+├── WorkerEnded      this life of a worker is over: drop what is not committed and join again
+│   ├── LeaseLost        it was declared dead
+│   ├── HistoryLost      the store has lost commits that it had acknowledged
+│   └── NameInUse        another living worker has its name
 ├── ArchiveError     a capture cannot be read back
 │   └── DamagedRecord    no whole record where one should be
 ├── SearchFailed     a search engine gave no seeds: exit 1, the message says why
@@ -99,6 +103,38 @@ class DiskFull(StoreFailed):
 
 class ConnectionLost(StoreFailed):
     """The server of the store cannot be reached, or the connection to it was lost. What failed may be repeated."""
+
+
+class WorkerEnded(GossamerError):
+    """This life of a worker is over. What it has not committed must be dropped, not retried; it may join again."""
+
+
+class LeaseLost(WorkerEnded):
+    """This worker was declared dead, because it was silent for too long."""
+
+    def __init__(self, epoch: int) -> None:
+        super().__init__(f"this worker (epoch {epoch}) was declared dead by another one; it has to join again")
+        self.epoch = epoch
+
+
+class HistoryLost(WorkerEnded):
+    """The store has lost commits that it had acknowledged. All workers have to start again with empty memories."""
+
+    def __init__(self, epoch: int, commits: int, known: int | None) -> None:
+        found = "no commits" if known is None else f"{known} commits"
+        super().__init__(
+            f"the store knows of {found} by this worker (epoch {epoch}), which has made {commits}: it was restored "
+            "from a copy, or a standby took over that was behind; use a synchronous standby"
+        )
+        self.epoch = epoch
+
+
+class NameInUse(WorkerEnded):
+    """Another living worker has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"worker name {name!r} is in use by a living worker; choose another one, or wait")
+        self.name = name
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

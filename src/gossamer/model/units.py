@@ -29,3 +29,6 @@ HostId = NewType("HostId", int)
 
 Fingerprint = NewType("Fingerprint", int)
 """64 bits, signed, of a URL's identity. Unique within a host; see `seen`."""
+
+Epoch = NewType("Epoch", int)
+"""One life of a worker, from joining a crawl to leaving it or its death: 63 random bits."""

@@ -1,0 +1,167 @@
+-- The protocol by which workers share a crawl (ADR 25).
+
+-- name: create_crawl
+INSERT INTO crawl (partitions, max_pages, due_by) VALUES ($1, $2, $3)
+
+-- name: create_partitions
+INSERT INTO partitions (part) SELECT generate_series(0, $1::int - 1)
+
+-- name: crawl_now
+SELECT state, generation, rules_version, partitions, max_pages FROM crawl
+
+-- name: server_time
+SELECT extract(epoch FROM clock_timestamp())::float8
+
+-- Heartbeat. A commit in progress holds the row with a weaker lock and is not waited for; a death in progress is.
+-- name: confirm_alive
+SELECT 1 FROM fence WHERE epoch = $1 AND alive FOR KEY SHARE
+
+-- name: beat
+UPDATE workers SET beat = beat + 1, stats = $2 WHERE epoch = $1
+
+-- name: members
+SELECT f.epoch, w.name, w.beat, w.weight, w.state = 'draining' FROM fence f JOIN workers w USING (epoch) WHERE f.alive
+
+-- The fence: the first statement of every transaction of a worker.
+-- name: pass_fence
+UPDATE fence SET commits = $2::bigint + 1, stored = $3 WHERE epoch = $1 AND alive AND commits = $2
+
+-- name: fence_state
+SELECT alive, commits FROM fence WHERE epoch = $1
+
+-- Joining and leaving.
+-- name: join_fence
+INSERT INTO fence (epoch) VALUES ($1) ON CONFLICT DO NOTHING
+
+-- name: join_workers
+INSERT INTO workers (epoch, name, weight, version) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
+
+-- name: drain_worker
+UPDATE workers SET state = 'draining' WHERE epoch = $1 AND state = 'active'
+
+-- name: end_fence
+UPDATE fence SET alive = false WHERE epoch = $1
+
+-- name: end_worker
+UPDATE workers SET state = $2 WHERE epoch = $1
+
+-- Death. The lock waits for a commit or a heartbeat in progress.
+-- name: lock_fence
+SELECT 1 FROM fence WHERE epoch = $1 AND alive FOR UPDATE
+
+-- name: beat_of
+SELECT beat FROM workers WHERE epoch = $1
+
+-- name: free_partitions_of_dead
+UPDATE partitions SET epoch = NULL, released = 'dead', deaths = deaths + 1,
+    free_from = now() + make_interval(secs => ($2::float8[])[least(deaths + 1, cardinality($2::float8[]))])
+WHERE epoch = $1
+
+-- Partitions.
+-- name: take_partitions
+UPDATE partitions SET epoch = $1
+WHERE part IN (SELECT part FROM partitions WHERE epoch IS NULL AND free_from <= now()
+    ORDER BY part LIMIT $2 FOR UPDATE SKIP LOCKED)
+RETURNING part, released
+
+-- name: take_partitions_back
+UPDATE partitions SET epoch = $1, released = CASE released WHEN 'new' THEN 'given' ELSE released END WHERE epoch = $2
+
+-- name: owned_partitions
+SELECT part, released FROM partitions WHERE epoch = $1
+
+-- name: give_partitions
+UPDATE partitions p SET epoch = NULL, released = t.released, deaths = 0, free_from = '-infinity'
+FROM unnest($2::smallint[], $3::text[]) t (part, released)
+WHERE p.part = t.part AND p.epoch = $1
+
+-- name: partitions_have_rested
+UPDATE partitions SET released = 'given' WHERE epoch = $1 AND part = ANY($2::smallint[])
+
+-- name: forget_deaths
+UPDATE partitions SET deaths = 0 WHERE epoch = $1 AND part = ANY($2::smallint[]) AND deaths > 0
+
+-- The inbox.
+-- name: send_to_inbox
+INSERT INTO inbox (part, kind, body) SELECT * FROM unnest($1::smallint[], $2::text[], $3::bytea[])
+
+-- name: read_inbox
+SELECT i.part, i.id, i.kind, i.body
+FROM unnest($1::smallint[]) p (part) CROSS JOIN LATERAL
+    (SELECT part, id, kind, body FROM inbox WHERE part = p.part ORDER BY id LIMIT $2) i
+LIMIT $2
+
+-- Exactly the rows that were read: a row with a smaller id may have been committed since then.
+-- name: delete_from_inbox
+DELETE FROM inbox i USING unnest($1::smallint[], $2::bigint[]) t (part, id) WHERE i.part = t.part AND i.id = t.id
+
+-- Addresses. One is taken from its holder only if that is known to be dead, which is final. A holder without a row in `fence`
+-- has joined since this statement began: it sees the latest version of a row for which it had to wait, and everything else as of
+-- its beginning.
+-- name: take_gates
+INSERT INTO gates (address, epoch) SELECT address, $1 FROM unnest($2::text[]) address
+ON CONFLICT (address) DO UPDATE SET
+    released = CASE WHEN gates.epoch IS NULL OR gates.epoch = $1 THEN gates.released ELSE 'dead' END,
+    epoch = $1, wanted = false
+WHERE gates.epoch IS NULL OR gates.epoch = $1
+    OR EXISTS (SELECT 1 FROM fence f WHERE f.epoch = gates.epoch AND NOT f.alive)
+RETURNING address, released, rest
+
+-- name: want_gates
+UPDATE gates SET wanted = true WHERE address = ANY($2::text[]) AND epoch <> $1 AND NOT wanted
+
+-- name: wanted_gates
+SELECT address FROM gates WHERE epoch = $1 AND wanted
+
+-- name: release_gates
+UPDATE gates g SET epoch = NULL, wanted = false, released = 'given', rest = t.rest, released_at = now()
+FROM unnest($2::text[], $3::float8[]) t (address, rest)
+WHERE g.address = t.address AND g.epoch = $1
+
+-- name: take_gates_back
+UPDATE gates SET epoch = $1, wanted = false, released = CASE released WHEN 'new' THEN 'given' ELSE released END
+WHERE epoch = $2
+
+-- name: held_gates
+SELECT address, released, rest FROM gates WHERE epoch = $1
+
+-- name: forget_gates
+DELETE FROM gates WHERE epoch IS NULL AND released_at < now() - make_interval(secs => $1)
+
+-- Pages that workers may store.
+-- name: lock_crawl
+SELECT state, max_pages FROM crawl FOR UPDATE
+
+-- name: pages_spoken_for
+SELECT coalesce(sum(CASE WHEN alive THEN granted ELSE stored END), 0)::bigint, count(*) FILTER (WHERE alive) FROM fence
+
+-- name: set_grant
+UPDATE fence SET granted = $2 WHERE epoch = $1
+
+-- The end. The lock comes first, in a statement of its own, so that this one sees everything that was added under it.
+-- name: finish_crawl
+UPDATE crawl SET state = 'finished'
+WHERE state = 'running' AND (
+    NOT EXISTS (SELECT 1 FROM queue) AND NOT EXISTS (SELECT 1 FROM inbox) AND NOT EXISTS (SELECT 1 FROM uncounted)
+        AND NOT EXISTS (SELECT 1 FROM due WHERE at <= crawl.due_by)
+    OR (SELECT sum(stored) FROM fence) >= max_pages)
+
+-- Shared by everything that adds URLs to a crawl from outside, so that it does not end meanwhile.
+-- name: share_crawl
+SELECT state FROM crawl FOR SHARE
+
+-- Lost history: all workers end, and everything they had is free.
+-- name: raise_generation
+UPDATE crawl SET generation = generation + 1 WHERE generation = $1
+
+-- name: end_all_fences
+UPDATE fence SET alive = false WHERE alive
+
+-- name: end_all_workers
+UPDATE workers SET state = 'dead' WHERE state IN ('active', 'draining')
+
+-- name: free_all_partitions
+UPDATE partitions SET epoch = NULL, released = 'lost', free_from = '-infinity'
+
+-- name: free_all_gates
+UPDATE gates SET epoch = NULL, released = 'lost', wanted = false

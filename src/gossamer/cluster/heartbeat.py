@@ -1,0 +1,115 @@
+"""Heartbeats: a thread that renews the lease of a worker, and reads what the other workers do."""
+
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gossamer.cluster.lease import Lease, LeaseTerms
+from gossamer.cluster.ports import Session
+from gossamer.cluster.watch import Silent, Watch
+from gossamer.errors import StoreFailed
+from gossamer.model.units import Epoch
+
+
+class Member(NamedTuple):
+    """A living worker."""
+
+    epoch: Epoch
+    name: str
+    beat: int
+    weight: float
+    draining: bool
+
+
+class View(NamedTuple):
+    """The crawl and its workers as of the last heartbeat."""
+
+    state: str
+    generation: int
+    rules_version: int
+    members: tuple[Member, ...]  # this worker too
+    silent: tuple[Silent, ...]  # to be declared dead
+
+    def weights(self) -> dict[Epoch, float]:
+        """Of all workers that partitions are shared among."""
+        return {member.epoch: member.weight for member in self.members if not member.draining}
+
+
+class Heartbeat:
+    """Sends heartbeats on a connection of its own, so that a slow commit does not delay them.
+
+    `now` is a clock that counts the time that the machine is suspended, `turned` says when on this clock the event loop
+    last turned, `stats` what operators see of this worker. `lease`, `view`, `ended` and `failure` may be read by any
+    thread.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        epoch: Epoch,
+        terms: LeaseTerms,
+        *,
+        now: Callable[[], float],
+        turned: Callable[[], float],
+        stats: Callable[[], str] = lambda: "{}",
+    ) -> None:
+        self.lease = Lease(terms)
+        self.view: View | None = None
+        self.ended = False
+        """The worker is dead: it exits."""
+        self.failure: StoreFailed | None = None
+        """Why the last heartbeat was not answered."""
+        self._session, self._epoch, self._terms = session, epoch, terms
+        self._now, self._turned, self._stats = now, turned, stats
+        self._watch = Watch(terms)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="gossamer-heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Send no more heartbeats. The lease ends at once."""
+        self.lease.revoke()
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set() and not self.ended:
+                self.send()
+                self._stopping.wait(self._terms.heartbeat if self.failure is None else self._terms.heartbeat / 4)
+        finally:
+            self._session.close()
+
+    def send(self) -> None:
+        """Send one heartbeat, unless the event loop hangs, and wait for its answer."""
+        sent = self._now()
+        if not self.lease.may_renew(sent, self._turned()):
+            return
+        try:
+            view = self._exchange()
+        except StoreFailed as error:
+            self.failure = error
+            self._watch.restart()  # after an outage all can renew before anybody is declared dead
+            return
+        self.failure = None
+        if view is None:
+            self.lease.revoke()
+            self.ended = True
+            return
+        self.lease.renew(sent)
+        others = {member.epoch: member.beat for member in view.members if member.epoch != self._epoch}
+        # The clock is read after the counters: what was read had been sent before.
+        self.view = view._replace(silent=tuple(self._watch.observe(others, self._now())))
+
+    def _exchange(self) -> View | None:
+        """None: this worker is dead."""
+        session = self._session
+        with session.transaction():
+            if session.fetch_value("confirm_alive", self._epoch) is None:
+                return None
+            session.execute("beat", self._epoch, self._stats())
+            state, generation, rules_version, _, _ = session.fetch_one("crawl_now") or ()
+            members = tuple(Member(*row) for row in session.fetch_all("members"))
+        return View(state, generation, rules_version, members, ())

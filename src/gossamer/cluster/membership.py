@@ -1,0 +1,95 @@
+"""Membership of a crawl: joining, declaring a silent worker dead, draining, leaving."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gossamer.cluster.handover import Released
+from gossamer.cluster.lease import LeaseTerms
+from gossamer.cluster.ports import Session
+from gossamer.cluster.watch import Silent
+from gossamer.errors import NameInUse
+from gossamer.model.units import Epoch, Seconds
+
+
+class Taken(NamedTuple):
+    """A partition that this worker owns from now on."""
+
+    part: int
+    released: Released
+
+
+class TakenGate(NamedTuple):
+    """An address that this worker holds from now on."""
+
+    address: str
+    released: Released
+    rest: Seconds  # that was left when it was given up
+
+
+class Joined(NamedTuple):
+    """What a worker finds when it joins: the crawl, and what its last process in the same directory owned."""
+
+    generation: int
+    rules_version: int
+    partitions: int
+    owned: list[Taken]
+    gates: list[TakenGate]
+
+
+class Membership:
+    """One worker as a member: a name, a weight, and an epoch that it has drawn at random."""
+
+    def __init__(
+        self, session: Session, epoch: Epoch, name: str, terms: LeaseTerms, *, weight: float, version: str
+    ) -> None:
+        self._session, self._terms = session, terms
+        self.epoch, self.name, self.weight, self.version = epoch, name, weight, version
+
+    def join(self, previous: Iterable[Epoch] = ()) -> Joined:
+        """Become a member. Called again after StoreFailed, it finds out whether it is one already.
+
+        `previous` are the epochs of earlier processes in the same directory, whose lock proves that they are gone. They
+        are declared dead, and what they owned passes to this one. A process records its epoch in the directory before
+        it joins, so that the next one knows it even if the answer was lost. Raises NameInUse, StoreFailed.
+        """
+        session = self._session
+        with session.transaction():
+            _, generation, rules_version, partitions, _ = session.fetch_one("crawl_now") or ()
+            for gone in previous:
+                if session.fetch_value("lock_fence", gone) is not None:
+                    session.execute("take_partitions_back", self.epoch, gone)
+                    session.execute("take_gates_back", self.epoch, gone)
+                    _bury(session, gone, "dead")
+            if session.execute("join_fence", self.epoch) and not session.execute(
+                "join_workers", self.epoch, self.name, self.weight, self.version
+            ):
+                raise NameInUse(self.name)
+            owned = [Taken(part, Released(how)) for part, how in session.fetch_all("owned_partitions", self.epoch)]
+            gates = [TakenGate(a, Released(how), rest) for a, how, rest in session.fetch_all("held_gates", self.epoch)]
+        return Joined(generation, rules_version, partitions, owned, gates)
+
+    def declare_dead(self, silent: Silent) -> bool:
+        """In a transaction behind the fence, or before joining, when the name is in use by a worker that has fallen
+        silent: end a worker whose counter has not moved. Its partitions become free. False if it lives after all, or is
+        dead already."""
+        session = self._session
+        if session.fetch_value("lock_fence", silent.epoch) is None:
+            return False
+        if session.fetch_value("beat_of", silent.epoch) != silent.beat:
+            return False
+        session.execute("free_partitions_of_dead", silent.epoch, self._terms.waits_after_deaths())
+        _bury(session, silent.epoch, "dead")
+        return True
+
+    def drain(self) -> None:
+        """In a transaction behind the fence: the others stop counting on this worker; it gives up all partitions."""
+        self._session.execute("drain_worker", self.epoch)
+
+    def leave(self) -> None:
+        """In the last transaction behind the fence, after all partitions and addresses were given up."""
+        _bury(self._session, self.epoch, "left")
+
+
+def _bury(session: Session, epoch: Epoch, state: str) -> None:
+    session.execute("end_fence", epoch)
+    session.execute("end_worker", epoch, state)

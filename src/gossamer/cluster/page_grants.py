@@ -1,0 +1,54 @@
+"""Pages granted to workers in advance, so that all of them together store no more than the limit of the crawl."""
+
+from gossamer.cluster.fence import Fence
+from gossamer.cluster.ports import Session
+
+
+def next_grant(free: int, workers: int) -> int:
+    """How many more pages one of `workers` workers may store: half of its part of what is free, so that the last pages
+    are not granted to a worker that has none to fetch; at least one while there are any."""
+    return max(min(free, max(1, free // (2 * workers))), 0)
+
+
+class PageGrants:
+    """What this worker may store. All changes are made under the lock of the crawl, in transactions of their own.
+
+    What is free is the limit minus what living workers were granted and dead ones have stored: what a dead worker did
+    not use is free again without anybody's doing.
+    """
+
+    def __init__(self, session: Session, fence: Fence) -> None:
+        self._session, self._fence = session, fence
+        self.granted = 0
+        """Pages that this worker may store in its life."""
+        self.limited = True
+        """Whether the crawl has a limit; assumed until it is known."""
+
+    def left(self, unsettled: int) -> bool:
+        """Whether another visit may start. `unsettled` visits have been started and are not committed."""
+        return not self.limited or self._fence.stored + unsettled < self.granted
+
+    def ask(self) -> int:
+        """Ask for more pages. Returns how many were added. Raises what `Fence.run` raises."""
+        granted, limited = self._fence.run(self._raise)
+        added = granted - self.granted
+        self.granted, self.limited = granted, limited
+        return added
+
+    def give_back(self) -> None:
+        """When idle: keep only what is stored. Raises what `Fence.run` raises."""
+        stored = self._fence.stored
+        if self.granted > stored:
+            self._fence.run(lambda: self._session.execute("set_grant", self._fence.epoch, stored))
+            self.granted = stored
+
+    def _raise(self) -> tuple[int, bool]:
+        found = self._session.fetch_one("lock_crawl")
+        assert found is not None, "a crawl has a row"
+        _, max_pages = found
+        if max_pages is None:
+            return 0, False
+        spoken_for, workers = self._session.fetch_one("pages_spoken_for") or (0, 1)
+        granted = self.granted + next_grant(max_pages - spoken_for, workers)
+        self._session.execute("set_grant", self._fence.epoch, granted)
+        return granted, True

@@ -1,0 +1,34 @@
+"""The share of a worker: how many partitions it should own, and which it gives up."""
+
+from collections.abc import Mapping
+from math import floor, fsum
+
+from gossamer.model.units import Epoch
+
+
+def shares(partitions: int, weights: Mapping[Epoch, float]) -> dict[Epoch, int]:
+    """How many partitions each worker should own: in proportion to the weights, which are positive, rounded up or down
+    so that the sum is `partitions` (the method of largest remainders).
+
+    All workers that see the same members come to the same result. Rounding up for everybody would leave some without
+    any partition: of 31 workers with 9 each out of 256, two have none (ADR 25).
+    """
+    total = fsum(weights.values())  # the same in any order
+    exact = {epoch: partitions * weight / total for epoch, weight in weights.items()}
+    found = {epoch: floor(part) for epoch, part in exact.items()}
+    by_remainder = sorted(exact, key=lambda epoch: (found[epoch] - exact[epoch], epoch))
+    for epoch in by_remainder[: partitions - sum(found.values())]:
+        found[epoch] += 1
+    return found
+
+
+def surplus(hosts_in_memory: Mapping[int, int], share: int) -> list[int]:
+    """Which of the partitions that a worker owns it gives up: no more than exceed its share, and those first of which
+    it has the fewest hosts in memory."""
+    ordered = sorted(hosts_in_memory, key=lambda part: (hosts_in_memory[part], part))
+    return ordered[: max(len(ordered) - share, 0)]
+
+
+def shortfall(owned: int, share: int) -> int:
+    """How many free partitions a worker takes at most."""
+    return max(share - owned, 0)
