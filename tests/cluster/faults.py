@@ -10,6 +10,7 @@ import psycopg
 from psycopg import RawCursor
 
 from gossamer.backends.postgres.session import Connection
+from tests.cluster.shared_time import now
 
 _SERVER_CLOCK = re.compile(r"\b(clock_timestamp|now)\(\)")
 
@@ -38,6 +39,7 @@ class Faults:
     asleep_until: float = 0.0
     delay_heartbeats_until: float = 0.0
     left_open: list[Connection] = field(default_factory=list)
+    turned: float = 0.0  # when the main thread last did anything
 
     def point(self, place: str) -> None:
         """The main thread of the worker is here: `anywhere`, or inside a `transaction` or a `contact`."""
@@ -46,14 +48,15 @@ class Faults:
             raise Killed
         if self.pause_at in (place, "anywhere"):
             self.pause_at = None
-            self.asleep_until = time.monotonic() + self.pause
+            self.asleep_until = now() + self.pause
         self.sleep()
         if self.killed:
             raise Killed
+        self.turned = now()
 
     def sleep(self) -> None:
         """All threads of a paused worker stop."""
-        while time.monotonic() < self.asleep_until and not self.killed:
+        while now() < self.asleep_until and not self.killed:
             time.sleep(0.005)
 
 
@@ -79,7 +82,7 @@ class FaultyConnection:
             if statement == "COMMIT" and self._faults.lose_answer is not None:
                 return self._lose()
         else:
-            while time.monotonic() < self._faults.delay_heartbeats_until and not self._faults.killed:
+            while now() < self._faults.delay_heartbeats_until and not self._faults.killed:
                 time.sleep(0.005)
             self._faults.sleep()
             if self._faults.killed:
