@@ -30,8 +30,7 @@ from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import USUAL, HostRates
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.price import price_from
-from gossamer.recrawl.visit_value import value
+from gossamer.recrawl.price import price_from, value
 from gossamer.store.ports import Location
 from gossamer.store.table.writer import TableWriter
 

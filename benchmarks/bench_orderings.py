@@ -2,8 +2,8 @@
 
 `python -m benchmarks.bench_orderings` replays a simulated web; CPU time, fixed seeds. With `--write-docs FOLDER` (as
 ../shared/data/webgraph) it replays the graphs of that folder and a simulated web, and writes the tables and drawings
-of benchmarks/results/orderings.md, in about half an hour. What is in benchmarks/results/orderings.json is not
-replayed again: delete from it what has changed.
+of benchmarks/results/orderings.md and the table of docs/PRIORITY.md, in about half an hour. What is in
+benchmarks/results/orderings.json is not replayed again: delete from it what has changed.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from gossamer.lab.simweb.config import preset
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = RESULTS / "orderings.md"
+SUMMARY = RESULTS.parents[1] / "docs" / "PRIORITY.md"
 KEPT = RESULTS / "orderings.json"
 BEGIN, END = "<!-- made by bench_orderings -->", "<!-- end -->"
 RESTS = (0, 20)
@@ -151,22 +152,26 @@ def _verdict(found: Sequence[float], goals: tuple[tuple[float, float], tuple[flo
     return " / ".join(words)
 
 
-def cost_table(graph: LinkGraph, ranks: Sequence[float]) -> str:
-    rows = [f"| `{order}` | {page:.1f} | {link:.2f} |" for order, page, link in costs(graph, ranks)]
-    return "\n".join(["| order | µs a page | µs a link |", "|---|---:|---:|", *rows, ""])
+def summary_table(kept: Kept) -> str:
+    """All graphs at 10 and 25 % of the pages, no politeness."""
+    lines = ["| at 10 / 25 % | " + " | ".join(f"`{order}`" for order in ORDERS) + " |", "|---|" + "---:|" * len(ORDERS)]
+    for name in GRAPHS:
+        rows = [kept[name][f"{order} 0"] for order in ORDERS]
+        cells = (" / ".join(f"{row['shares'][at]:.1f} ± {row['errors'][at]:.1f}" for at in AT) for row in rows)
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+def write_between_marks(page: Path, made: str) -> None:
+    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    page.write_text(f"{head}{BEGIN}\n\n{made}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 def write_docs(folder: Path) -> None:
     kept = replay_all(folder)
-    web = simulated(20_000)
     parts = [f"### Goals\n\n{goals_table(kept)}", *(document(name, kept[name]) for name in GRAPHS)]
-    parts.append(
-        "### Cost\n\nCPU time of a whole replay of simweb with URLs, without politeness, everything included (Python "
-        f"{platform.python_version()}, {platform.machine()}).\n\n" + cost_table(web, pagerank(web))
-    )
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    made = "\n".join(parts)
-    PAGE.write_text(f"{head}{BEGIN}\n\n{made}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    write_between_marks(PAGE, "\n".join(parts))
+    write_between_marks(SUMMARY, summary_table(kept))
 
 
 def main() -> None:

@@ -20,8 +20,7 @@ from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.recrawl.estimate import Estimate, HostRates, changed
 from gossamer.recrawl.policies import RECRAWL_POLICIES, estimate_of
 from gossamer.recrawl.policy import Memory, RecrawlPolicy, Terms, Visited
-from gossamer.recrawl.price import Price
-from gossamer.recrawl.visit_value import gap_until, gap_until_unflagged
+from gossamer.recrawl.price import Price, gap_until, gap_until_unflagged
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = RESULTS / "recrawl.md"

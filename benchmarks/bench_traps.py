@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from benchmarks.crawling import crawl
-from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
+from gossamer.filter.identity import Identities, IdentityRules, LearningPolicy, ParameterLearner
 from gossamer.filter.rules import repeats_itself
 from gossamer.filter.trap_budget import HostBudget, PageValue, TrapPolicy
 from gossamer.filter.url_shape import shape_of

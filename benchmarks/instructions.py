@@ -10,7 +10,7 @@ instructions vary by far less than the 2 % that a comparison allows. Some ten mi
 It measures the code of the checkout that this file is in, whatever is installed. The whole path is the command
 `gossamer crawl` with one worker and one visit at a time, which makes the order of pages the same in every run;
 the simulated web it crawls runs in a process of its own and is not counted. Timers do not run out in it, so that
-neither the display nor a commit depends on the speed of the machine.
+neither the display nor a commit nor the counting of links depends on the speed of the machine.
 """
 
 import argparse

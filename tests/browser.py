@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.debian import apt, only_one
 from tests.integration.crawl_process import wait_until
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds after which what a page should show is taken for lost. No test measures time by it."""
 
 

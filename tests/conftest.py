@@ -31,6 +31,7 @@ LONGEST = (
     *("test_dashboard_health_browser", "test_dns_outage", "test_hostile_robots", "test_hostile_redirects"),
     *("test_full_disk", "test_trap_crawl", "test_politeness", "test_real_graph", "test_keep_fresh"),
     *("test_slow_surroundings", "test_read_all_workers", "test_dashboard_lists_browser", "test_wrong_use"),
+    *("test_tutorial", "test_verify", "test_extras", "test_layering", "test_widening", "test_serve_overrides"),
     *("test_policy_orders", "test_proxy_outage", "test_kill_nine", "test_limits", "test_whole_orders"),
     *("test_hostile_rate", "test_changing_rules", "test_host_sections", "test_service_load", "test_orderings"),
 )

@@ -6,6 +6,7 @@ other foreign code. A package that is not in a table may import nothing, so a ne
 """
 
 import ast
+import functools
 import graphlib
 import sys
 from collections import Counter
@@ -74,7 +75,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # The package itself, on demand.
     "": (
         *("version", "errors", "library", "crawl.events", "crawl.hooks", "crawl.page"),
-        *("extract.full_page", "extract.selection", "extract.structured_data"),
+        *("extract.full_page", "extract.selection", "extract.selection"),
     ),
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
@@ -89,7 +90,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "pypdf": ("extract.pdf",),
     "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
-    "numpy": ("cli.simulate_recrawl", "lab.simulate"),
+    "numpy": ("cli.simulate", "lab.simulate"),
     "psycopg": ("backends.postgres",),
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
@@ -168,10 +169,11 @@ def is_within(module: str, places: tuple[str, ...]) -> bool:
     return any(module == place or module.startswith(place + ".") for place in places)
 
 
-def imports_of(tree: ast.Module) -> list[str]:
+@functools.cache
+def imports_of(text: str) -> list[str]:
     """Everything imported, wherever it stands: in functions and for type checkers too. Ours without `gossamer.`."""
     found: list[str] = []
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -202,7 +204,7 @@ def verdict_on_import(module: str, imported: str) -> str | None:
 def bad_imports(module: str, text: str) -> dict[str, str]:
     """What `module` imports and may not, with the reason."""
     found = {}
-    for imported in imports_of(ast.parse(text)):
+    for imported in imports_of(text):
         reason = verdict_on_import(module, imported)
         if reason is not None:
             found[imported.removeprefix("gossamer.")] = reason
@@ -272,7 +274,7 @@ def test_no_two_modules_need_each_other() -> None:
     texts = modules()
     graph = {}
     for module, text in texts.items():
-        imported = [name.removeprefix("gossamer.") for name in imports_of(ast.parse(text)) if "gossamer" in name]
+        imported = [name.removeprefix("gossamer.") for name in imports_of(text) if "gossamer" in name]
         # `from a.b import c` may mean the module a.b.c or something in a.b.
         named = {name if name in texts else name.rpartition(".")[0] for name in imported}
         graph[module] = {name for name in named if name in texts and name != module}
@@ -285,7 +287,7 @@ def test_no_two_modules_need_each_other() -> None:
 def test_no_two_packages_need_each_other() -> None:
     graph: dict[str, set[str]] = {}
     for module, text in modules().items():
-        imported = [name.removeprefix("gossamer.") for name in imports_of(ast.parse(text)) if "gossamer." in name]
+        imported = [name.removeprefix("gossamer.") for name in imports_of(text) if "gossamer." in name]
         graph.setdefault(area_of(module), set()).update(map(area_of, imported))
     graph = {area: used & graph.keys() - {area} for area, used in graph.items()}
 

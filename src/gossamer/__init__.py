@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from gossamer.crawl.page import Page, PageLink
     from gossamer.errors import GossamerError, GossamerWarning, SelectorError
     from gossamer.extract.full_page import LinkKind, Wanted
-    from gossamer.extract.selection import Selection
-    from gossamer.extract.structured_data import Form
-    from gossamer.library.blocking import crawl_pages, run
-    from gossamer.library.crawl import Crawl, Summary
+    from gossamer.extract.selection import Form, Selection
+    from gossamer.library.crawl import Crawl, Summary, crawl_pages, run
     from gossamer.library.stored_crawl import StoredCrawl, open
 
 
@@ -47,7 +45,7 @@ __all__ = [
 
 _PLACES = {
     "Crawl": "gossamer.library.crawl",
-    "Form": "gossamer.extract.structured_data",
+    "Form": "gossamer.extract.selection",
     "GossamerError": "gossamer.errors",
     "GossamerWarning": "gossamer.errors",
     "Hook": "gossamer.crawl.hooks",
@@ -60,9 +58,9 @@ _PLACES = {
     "StoredCrawl": "gossamer.library.stored_crawl",
     "Summary": "gossamer.library.crawl",
     "Wanted": "gossamer.extract.full_page",
-    "crawl_pages": "gossamer.library.blocking",
+    "crawl_pages": "gossamer.library.crawl",
     "open": "gossamer.library.stored_crawl",
-    "run": "gossamer.library.blocking",
+    "run": "gossamer.library.crawl",
 }
 
 

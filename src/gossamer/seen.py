@@ -6,9 +6,9 @@ Fingerprints are stored, so key and function stay the same for the life of a cra
 
 Three tiers are consulted in turn, the cheapest first:
 
-1. `Recent`, an exact cache of the latest fingerprints. Its "yes" is certain, its "no" means nothing.
+1. `Recent`, an exact cache of the latest fingerprints. Its "yes" is certain, its "no" is inconclusive.
 
-2. A Bloom filter over all fingerprints (`sketch.Bloom`). Its "no" is certain, its "yes" means nothing.
+2. A Bloom filter over all fingerprints (`sketch.Bloom`). Its "no" is certain, its "yes" is inconclusive.
 
 3. The store, which knows: the URL is inserted unless it is there.
 
@@ -38,7 +38,7 @@ class Recent:
 
     Invariants:
       * "yes" is always true: the fingerprint was added;
-      * "no" means nothing: it may have been forgotten;
+      * "no" is inconclusive: it may have been forgotten;
       * the last `limit // 2` additions are kept; at most `limit` plus one batch are held.
     """
 
@@ -75,20 +75,14 @@ class Recent:
         A fingerprint that occurs twice in the batch counts as held the second time.
         """
         young, old = self._young, self._old
-        remember = young.add
-        held: list[int] = []
         fresh: list[int] = []
-        for index, fingerprint in enumerate(fingerprints):
-            if fingerprint in young:
-                held.append(index)
-                continue
-            remember(fingerprint)
-            if fingerprint in old:
-                held.append(index)
-            else:
+        for index in [i for i, fingerprint in enumerate(fingerprints) if fingerprint not in young]:
+            fingerprint = fingerprints[index]
+            if fingerprint not in old and fingerprint not in young:
                 fresh.append(index)
+            young.add(fingerprint)
         self._rotate_when_full()
-        return held, fresh
+        return sorted({*range(len(fingerprints))}.difference(fresh)), fresh
 
     def _rotate_when_full(self) -> None:
         # Between batches only, so that a batch cannot forget what it has just added.

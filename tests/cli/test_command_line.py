@@ -20,8 +20,7 @@ from gossamer.errors import DiskFull
 from gossamer.model.units import Instant
 from gossamer.observe.formatter import number_of
 from gossamer.observe.snapshot import Snapshot
-from gossamer.reports.export.formats import open_output
-from gossamer.reports.export.markdown import open_folder
+from gossamer.reports.export.formats import open_folder, open_output
 from tests.cli.crawl_samples import change, small_crawl
 
 
@@ -59,9 +58,9 @@ Captured = pytest.CaptureFixture[str]
         (["dead", "requeue", "--dir", "x"], 1, "there is no crawl in 'x'"),
         (["dead", "burn"], 2, "argument action: invalid choice: 'burn'"),
         (["pages", "--state", "lost"], 2, "argument --state: invalid choice: 'lost'"),
-        (["simweb", "--port", "70000"], 2, "--port: 70000 is no port number"),
+        (["simweb", "--port", "70000"], 2, "--port: 70000 is not a port number"),
         (["simweb", "--preset", "none"], 2, "preset: 'none' is not one of"),
-        (["simweb", "--ca-file", "x.pem"], 2, "--ca-file: without --tls there is no certificate to be trusted"),
+        (["simweb", "--ca-file", "x.pem"], 2, "--ca-file: requires --tls"),
         (["demo", "--pages", "0"], 2, "--pages: must be at least 1, not 0"),
     ],
 )
@@ -206,7 +205,7 @@ def test_pages_export_and_dead_show_the_score_of_the_ordering_and_its_parts(tmp_
     assert page["priority_parts"] == row["priority_parts"] == parts
     assert json.loads(cells[heading.index("priority_parts")]) == parts
     assert main(["export", "--what", "graph", "--parts"]) == 2
-    assert "--parts: goes with --what pages" in capsys.readouterr().err
+    assert "--parts: requires --what pages" in capsys.readouterr().err
 
 
 def test_pages_as_json_can_be_filtered(tmp_path: Path, capsys: Captured) -> None:
@@ -249,8 +248,8 @@ def test_dead_letters_are_listed_requeued_and_dropped(tmp_path: Path, capsys: Ca
     assert heading.split() == ["SINCE", "REASON", "TRIES", "URL", "DETAIL"]
     assert letter.split() == ["2023-11-14T22:13:20Z", "conn_refused", "3", "http://h.test/2", "port", "80"]
     assert heading.index("DETAIL") == letter.index("port 80")
-    assert json.loads(none) == {"requeued": 0}
-    assert json.loads(dropped) == {"dropped": 1}
+    assert json.loads(none) == {"v": 1, "requeued": 0}
+    assert json.loads(dropped) == {"v": 1, "dropped": 1}
     assert capsys.readouterr().out == ""
 
 

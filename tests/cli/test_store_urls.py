@@ -79,7 +79,7 @@ def test_a_store_of_another_scheme_is_run_read_and_changed_by_one_line(
     assert "http://h.test/" in capsys.readouterr().out
     (small_crawl(tmp_path / "other") / "crawl.db").replace("tables.db")
     assert main(["dead", "requeue", "--json", *store]) == 0
-    assert json.loads(capsys.readouterr().out) == {"requeued": 1}
+    assert json.loads(capsys.readouterr().out) == {"v": 1, "requeued": 1}
     assert main(["pages", "--json", "--state", "queued", *store]) == 0
 
     assert len(capsys.readouterr().out.splitlines()) == 2
@@ -91,7 +91,7 @@ def test_dead_letters_are_changed_in_the_store_that_a_url_names(tmp_path: Path, 
 
     assert main(["dead", "requeue", "--store", "sqlite:news", "--json"]) == 0
 
-    assert json.loads(capsys.readouterr().out) == {"requeued": 1}
+    assert json.loads(capsys.readouterr().out) == {"v": 1, "requeued": 1}
 
 
 @pytest.mark.parametrize(

@@ -462,7 +462,7 @@ def test_a_crawl_that_is_kept_open_waits_for_more_and_visits_it(tmp_path: Path) 
     script = {**site(HOSTS[:2])}
 
     def keep_open(crawl: ScriptedCrawl) -> None:
-        crawl.crawl.engine.keep_open = True
+        crawl.crawl.engine.keep_open()
         asyncio.get_running_loop().call_later(500.0, add_url, crawl, HOSTS[1], "b.test")
         asyncio.get_running_loop().call_later(900.0, crawl.crawl.engine.stop)
 
@@ -475,7 +475,7 @@ def test_a_crawl_that_is_kept_open_waits_for_more_and_visits_it(tmp_path: Path) 
 
 def test_a_crawl_that_is_kept_open_does_not_end_at_its_page_limit(tmp_path: Path) -> None:
     def keep_open(crawl: ScriptedCrawl) -> None:
-        crawl.crawl.engine.keep_open = True
+        crawl.crawl.engine.keep_open()
         asyncio.get_running_loop().call_later(900.0, crawl.crawl.engine.stop)
 
     crawl = crawled(tmp_path, site(HOSTS), keep_open, seeds=HOSTS, max_pages=2)

@@ -36,7 +36,7 @@ def test_a_url_whose_exclusion_is_not_committed_yet_stays_out_though_the_limits_
             add(loaded._replace(hosts=[host._replace(record=None, classes=late)]))  # from before the commit too
             assert frontier.statistics().urls == 1
 
-            crawl.engine.paused = True  # the commit would start visits
+            crawl.engine.pause(True)  # the commit would start visits
             storing = asyncio.create_task(crawl.store.run())
             await crawl.store.until_committed()
             assert scripted.states() == {HOME: "queued", LONG: "excluded"}

@@ -3,8 +3,7 @@
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
 from gossamer.dedup import MANY_REDIRECTS, Soft404Detector
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
+from gossamer.filter.identity import Identities, IdentityRules, LearningPolicy, ParameterLearner
 from gossamer.filter.trap_budget import TrapPolicy
 from gossamer.model.batch import Batch
 from gossamer.model.facts import DomainFacts

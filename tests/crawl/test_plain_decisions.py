@@ -19,9 +19,8 @@ from gossamer.recrawl.change_hints import HUB_WEIGHT, HostChangeHistory, HostTru
 from gossamer.recrawl.estimate import USUAL, WEIGHT, Estimate, changed, changed_at, flagged, not_flagged, unchanged
 from gossamer.recrawl.planner import Planned, RecrawlPlanner
 from gossamer.recrawl.policies import Optimal
-from gossamer.recrawl.price import price_from
+from gossamer.recrawl.price import gap_of_hub, price_from, value, value_unflagged
 from gossamer.recrawl.rules import prior_of
-from gossamer.recrawl.visit_value import gap_of_hub, value, value_unflagged
 from tests.aged_crawls import aged
 
 HOSTS, PAGES, VISITS = 6, 12, 4_000

@@ -16,7 +16,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit, Task, Visit
 from gossamer.model.units import DAY, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.recrawl.budget import TOKENS
-from gossamer.recrawl.host_backlog import MAX_BACKLOG
+from gossamer.recrawl.due import MAX_BACKLOG
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.price import price_from

@@ -2,8 +2,7 @@
 
 import random
 
-from gossamer.filter.identity import LearnedParameter
-from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner, Refuted
+from gossamer.filter.identity import LearnedParameter, LearningPolicy, ParameterLearner, Refuted
 from gossamer.model.units import HostKey, Url
 
 HOST = HostKey("h.test")

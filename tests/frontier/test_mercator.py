@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.frontier.orderings.best_first import BestFirst
 from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, Mercator
-from gossamer.frontier.orderings.score import BORNE_BY_LINKS, DEFAULT_WEIGHTS, OCTAVE
+from gossamer.frontier.orderings.score import BORNE_BY_LINKS, DEFAULT_WEIGHTS, LOG2_UNIT
 from gossamer.model.facts import LINK_UNIT, DomainFacts, HostFacts, UrlFacts
 from gossamer.model.units import DAY, Url
 from tests.frontier.url_samples import url_facts
@@ -56,7 +56,7 @@ def test_every_term_is_what_the_formula_says() -> None:
     ]
     for name, facts, expected in cases:
         found = octaves(ARTICLE._replace(**facts), **{name: 1.0})
-        assert found == pytest.approx(expected, abs=1 / OCTAVE), (name, facts)
+        assert found == pytest.approx(expected, abs=1 / LOG2_UNIT), (name, facts)
 
 
 def test_what_the_url_says_adds_to_the_score() -> None:
@@ -90,7 +90,7 @@ def test_what_the_url_says_adds_to_the_score() -> None:
         for url, value in values.items():
             expected = -math.log2(1 + value) if sign < 0 else value
             found = octaves(ARTICLE._replace(url=Url(url)), **{name: 1.0})
-            assert found == pytest.approx(expected, abs=1 / OCTAVE), (name, url)
+            assert found == pytest.approx(expected, abs=1 / LOG2_UNIT), (name, url)
 
 
 def test_the_host_adds_the_share_of_its_urls_that_was_not_seen_up_to_a_limit() -> None:
@@ -104,7 +104,7 @@ def test_the_host_adds_the_share_of_its_urls_that_was_not_seen_up_to_a_limit() -
         (HostFacts(10**9, 0), math.log2(30)),
         (HostFacts(1, 1, 7), -3.0),
     ):
-        assert ordering.host_term(host) / OCTAVE == pytest.approx(expected, abs=1 / OCTAVE), host
+        assert ordering.host_term(host) / LOG2_UNIT == pytest.approx(expected, abs=1 / LOG2_UNIT), host
 
 
 @given(ordering=ORDERINGS, url=url_facts())

@@ -18,7 +18,7 @@ from gossamer.clock import SteadyClock, VirtualClock
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
 from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.policy import AddressPolicy
-from gossamer.fetch.dns.resolver import Resolver
+from gossamer.fetch.dns.resolver import Resolver, ResolverRules
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
@@ -96,7 +96,7 @@ async def stage(zone: Zone, *permitted: str, answer_time: float = 1.0) -> AsyncI
 
 
 def resolver_at(clock: VirtualClock, *servers: str, answer_time: float = 1.0) -> Resolver:
-    return Resolver(servers, clock, answer_time=Seconds(answer_time), chance=random.Random(1), domain_of=domain_of)
+    return Resolver(servers, clock, ResolverRules(Seconds(answer_time)), chance=random.Random(1), domain_of=domain_of)
 
 
 _PORTS = itertools.cycle(random.Random(os.getpid()).sample(range(10_000, 32_000), 5_000))

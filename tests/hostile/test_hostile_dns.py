@@ -10,7 +10,7 @@ from gossamer.clock import VirtualClock
 from gossamer.config.policies import HOST_PATIENCE
 from gossamer.fetch.dns.address_choice import DialRules
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.resolver import ResolveLater, Resolver
+from gossamer.fetch.dns.resolver import ResolveLater, Resolver, ResolverRules
 from gossamer.frontier.retries import RETRY_RULES
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.units import HostKey, Seconds
@@ -440,7 +440,7 @@ def test_dn_16_a_server_that_falls_silent_and_comes_back_is_reported_once() -> N
         failing = Reply(code=SERVFAIL)
         async with name_server(lambda host, _kind: failing if host == "ill.test" else zone["now"]) as server:
             clock = VirtualClock()
-            resolver = Resolver([server.address], clock, answer_time=Seconds(0.3), on_outage=reported.append)
+            resolver = Resolver([server.address], clock, ResolverRules(Seconds(0.3)), on_outage=reported.append)
             try:
                 await resolver.resolve(HostKey("first.test"))
                 clock.advance(Seconds(6.0))

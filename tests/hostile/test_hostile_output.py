@@ -56,7 +56,7 @@ def test_ou_01_and_02_no_output_has_formulas_or_control_characters(tmp_path: Pat
 
     raw = gossamer("export", *where, "--what", "links", "--format", "csv", "--raw").out
     assert "+cmd|" in {cell[:5] for row in csv.reader(io.StringIO(raw)) for cell in row} and "\x1b[2J" in raw
-    assert "--raw: goes with --format csv, not with jsonl" in gossamer("export", *where, "--raw").err
+    assert "--raw: requires --format csv, not jsonl" in gossamer("export", *where, "--raw").err
 
 
 def test_ou_01_whatever_a_spreadsheet_calculates_gets_an_apostrophe_and_numbers_do_not() -> None:

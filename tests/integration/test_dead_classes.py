@@ -36,5 +36,6 @@ def test_broken_bodies_are_corrupted_and_other_failures_failed_and_each_class_is
         assert dead("--class", "corrupted") == corrupted
         assert dead("--class", "failed") == {"/error": "failed"}
 
-        assert gossamer("dead", "requeue", "--class", "corrupted", "--dir", crawl, "--json").report == {"requeued": 2}
+        requeued = gossamer("dead", "requeue", "--class", "corrupted", "--dir", crawl, "--json").report
+        assert requeued == {"v": 1, "requeued": 2}
         assert dead() == {"/error": "failed"}

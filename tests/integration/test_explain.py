@@ -17,6 +17,7 @@ pytestmark = pytest.mark.service
 
 ROBOTS = "# rules\nUser-agent: *\nDisallow: /private/\nAllow: /private/open\n"
 TOML = """
+order = "mercator"
 delay = 0.03
 scope = "host:127.0.0.41,host:127.0.0.42"
 [retry]
@@ -99,7 +100,8 @@ def test_a_link_is_told_with_its_page_and_the_way_back_to_a_seed(finished: Expla
 
     way = parts(finding, "way")
     assert finding["via"] == "link"
-    assert [step["url"] for step in way] == [f"{finished.base}{path}" for path in ("/a/b", "/a", "/")]
+    steps = [str(step["url"]).removeprefix(finished.base) for step in way]
+    assert steps in (["/a/b", "/a", "/"], ["/a/b", "/dup", "/"])  # whichever was fetched first
     assert [step["seed"] is not None for step in way] == [False, False, True]
     assert finding["cut"] is False
 

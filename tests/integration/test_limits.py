@@ -69,7 +69,7 @@ def test_more_adds_to_the_pages_that_are_stored(web: SimwebProcess, tmp_path: Pa
         (0, 7, "page_limit"),
     ]
     refused = gossamer("crawl", web.seeds[0], *stage.resume, "--more", 3, "--max-pages", 9)
-    assert (refused.status, "--more: not together with --max-pages" in refused.err) == (2, True)
+    assert (refused.status, "--more: cannot be combined with --max-pages" in refused.err) == (2, True)
 
 
 def test_fewer_pages_than_min_pages_are_a_failure_and_the_report_says_what_became_of_the_seeds(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from gossamer.extract.full_page import Wanted
 from gossamer.model.states import UrlState
 from gossamer.observe.display import NoDisplay, ProgressLine
 from gossamer.reports.all_workers import WorkerStore
-from gossamer.reports.export.documents import Documents
+from gossamer.reports.export.rows import Documents
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.queries import explain_url
 from gossamer.reports.records import Json, PageFilter
@@ -97,7 +97,7 @@ def test_a_store_in_memory_cannot_be_read_by_another_process(command: list[str],
     ended = gossamer(*command, "--store", "memory:", cwd=tmp_path)
 
     assert ended.status == 2
-    assert "--store: memory: ends with the process of its crawl" in ended.err
+    assert "--store: memory: exists only in the process of its crawl" in ended.err
 
 
 def test_several_processes_cannot_share_a_store_in_memory(tmp_path: Path) -> None:

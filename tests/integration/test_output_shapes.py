@@ -5,6 +5,7 @@ Run as a script (`make docs`), it writes docs/schemas.
 
 import csv
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,6 +55,7 @@ SITE = {
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("shapes")
     (folder / "gossamer.toml").write_text("[retry]\nmax_tries = 1\n")
+    (folder / "metrics.toml").write_text('[service]\nmetrics_listen = "127.0.0.1:0"\n')
     with RawSite(SITE) as site:
         fixed = ["--dir", folder / "crawl", "--config", folder / "gossamer.toml", "--allow-private", "--delay", 0.02]
         ended = run("crawl", site.base + "/", *fixed, "--order", "bfs", "--quiet")
@@ -64,10 +66,11 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def served(crawled: Path) -> dict[str, Any]:
     """What the service answers, and what the status is while it runs."""
-    with Service(crawled, "--no-keep-fresh") as service:
+    with Service(crawled, "--no-keep-fresh", "--config", crawled.parent / "metrics.toml") as service:
         pages = service.get("/pages?limit=100&parts=true").json["pages"]
         return {
             "page": pages,
+            "serve": [service.announced],
             "host": service.get("/hosts").json["hosts"],
             "dead": service.get("/dead").json["dead"],
             "explain": [service.get(f"/explain?url={pages[0]['url']}").json],
@@ -127,6 +130,36 @@ def test_one_crawl_gives_equal_pages_in_all_ways(
     assert next(page for page in pages if page["state"] == "stored" and page["depth"])["replaced_characters"] == 1
 
 
+def test_hosts_and_explain_show_the_delay_of_the_last_start_unless_another_is_given(
+    crawled: Path, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gossamer.toml").write_text("delay = 7\ndelay_factor = 0\n")
+    (tmp_path / "mine.toml").write_text("delay = 9\ndelay_factor = 0\n")
+    fixed = ["--json", "--dir", crawled]
+
+    (host,) = printed(capsys, "hosts", *fixed)
+    (mine,) = printed(capsys, "hosts", "--config", "mine.toml", *fixed)
+    url = f"http://{host['host']}/"
+    shown = [printed(capsys, "explain", url, *words, *fixed)[0]["politeness"] for words in ([], ["--delay", "3"])]
+
+    assert host["delay"] < 1 and mine["delay"] == 9
+    assert shown[0]["gap"] < 1 and shown[1]["gap"] == 3
+
+
+def test_a_host_with_a_port_is_refused_instead_of_matching_nothing(crawled: Path, capsys: Captured) -> None:
+    (host,) = printed(capsys, "hosts", "--json", "--dir", crawled)
+    name = host["host"]
+    for command in ("export", "pages", "hosts", "dead"):
+        for wrong in (f"{name}:8080", f"http://{name}/", f"http://{name}:8080/x"):
+            assert main([command, "--host", wrong, "--dir", str(crawled)]) == 2
+            assert f"{wrong!r} is not the name of a host; without scheme, port and path it is {name!r}" in (
+                capsys.readouterr().err
+            )
+    assert main(["export", "--host", "none.test", "--dir", str(crawled)]) == 0
+    assert "nothing of host none.test was exported" in capsys.readouterr().err
+
+
 def deviations(schema: Any, value: Any, place: str = "") -> Iterator[str]:
     """Where the keys of an object are not those of its schema, which permits others for the sake of later versions."""
     if isinstance(value, dict) and "properties" in schema:
@@ -139,7 +172,10 @@ def deviations(schema: Any, value: Any, place: str = "") -> Iterator[str]:
             yield from deviations(schema["items"], each, place + "[]")
 
 
-def test_every_json_output_is_valid_by_its_schema(crawled: Path, served: dict[str, Any], capsys: Captured) -> None:
+def test_every_json_output_is_valid_by_its_schema(
+    crawled: Path, served: dict[str, Any], capsys: Captured, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(crawled, tmp_path / "copy")
     fixed = ["--json", "--dir", crawled]
     pages = printed(capsys, "pages", *fixed)
     urls = [page["url"] for page in pages] + ["http://elsewhere.test/x.gif", "mailto:x"]
@@ -149,15 +185,27 @@ def test_every_json_output_is_valid_by_its_schema(crawled: Path, served: dict[st
         "host": printed(capsys, "hosts", *fixed),
         "dead": printed(capsys, "dead", *fixed),
         "explain": [story for url in urls for story in printed(capsys, "explain", url, *fixed)],
+        "crawl": run("crawl", "--delay", 0.02, *fixed[:1], "--dir", copy).lines,
+        "link": printed(capsys, "export", "--what", "links", "--quiet", *fixed[1:]),
+        "text": [
+            *printed(capsys, "export", "--what", "text", "--quiet", *fixed[1:]),
+            *printed(capsys, "export", "--what", "text", "--markdown", "--quiet", *fixed[1:]),
+        ],
+        "verify": [*printed(capsys, "verify", *fixed), *printed(capsys, "verify", "--repair", "--json", "--dir", copy)],
+        "dead-requeue": printed(capsys, "dead", "requeue", "--host", "none.test", "--json", "--dir", copy),
+        "dead-drop": printed(capsys, "dead", "drop", "--json", "--dir", copy),
     }
+    assert main(["index", "--json", "--dir", str(copy), "-o", str(tmp_path / "index.cdxj")]) == 0
+    found["index"] = [json.loads(capsys.readouterr().err.splitlines()[-1])]
 
-    assert found.keys() == served.keys() == SCHEMAS.keys()
+    assert {*found, "serve"} == SCHEMAS.keys() and served.keys() <= SCHEMAS.keys()
+    found["serve"] = served["serve"]
     for name, objects in found.items():
         assert main(["schema", name]) == 0
         schema = json.loads(capsys.readouterr().out)
         validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
         assert objects
-        for each in (*objects, *served[name]):
+        for each in (*objects, *served.get(name, ())):
             each.pop("warc", None)
             validator.validate(each)
             assert each["v"] == 1 and list(deviations(schema, each)) == []

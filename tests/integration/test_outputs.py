@@ -188,6 +188,7 @@ def test_links_are_exported_with_their_texts(crawled: Crawled) -> None:
     rows = [row for row in crawled.rows("--what", "links") if row["source"] == crawled.base + "/"]
 
     assert rows[0] == {
+        "v": 1,
         "source": crawled.base + "/",
         "target": crawled.base + "/same",
         "text": "first one",
@@ -242,7 +243,7 @@ def test_the_text_of_a_pdf_is_exported_and_an_unreadable_one_is_counted(tmp_path
     assert (ended.status, len(rows)) == (0, 2)
     assert (rows["application/pdf"]["text"], rows["application/pdf"]["text_source"]) == ("The river rose", "pdf")
     assert rows["text/html"]["markdown"]
-    assert "left out: 1 PDF document without readable text (pdf_unreadable)" in ended.err
+    assert "skipped: 1 PDF document without readable text (pdf_unreadable)" in ended.err
 
 
 def test_the_graph_is_an_edge_list_by_url_or_by_number(crawled: Crawled, tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_it_is_finished_and_nothing_is_lost_or_stored_twice(old: OldCrawl) -> No
     dead = {url for url, page in after.items() if page["state"] == "dead"}
     assert dead == {url for url, page in before.items() if page["state"] == "dead"}
 
-    assert json.loads(old("dead", "requeue", "--json").out) == {"requeued": len(dead)}
+    assert json.loads(old("dead", "requeue", "--json").out) == {"v": 1, "requeued": len(dead)}
     ended = old.resume()
     assert (ended.report["finished"], ended.report["queued"], ended.report["dead"]) == (True, 0, 0)
     finished = old.pages()

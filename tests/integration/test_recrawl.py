@@ -165,7 +165,7 @@ def test_explain_tells_why_the_next_visit_is_when_it_is(lives: Lives) -> None:
     assert 0.01 <= told["gap"] <= 0.2
     assert told["change_interval"] > 0 and 0 < told["uncertainty"] < 2
     assert "from 3 visits, 2 of which found a change" in text
-    assert "price of a visit" in text
+    assert "minimum value of a recrawl" in text
 
 
 def test_status_tells_how_fresh_the_copies_are_and_what_that_costs(lives: Lives) -> None:

@@ -57,7 +57,7 @@ def test_a_crawl_of_the_world_does_not_become_a_rehearsal(tmp_path: Path) -> Non
 
     assert made.status == 0, made.err
     assert ended.status == 2
-    assert "is no rehearsal" in ended.err and ended.err.count("\n") == 1
+    assert "is not a time-lapse crawl" in ended.err and ended.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("speed", ["0.5", "-1", "fast"])

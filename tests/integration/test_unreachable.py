@@ -51,8 +51,8 @@ def test_a_host_that_refuses_goes_to_the_dead_letters_and_comes_back_when_it_is_
         first = place.crawl(f"{up.base}/")
         assert [(letter["url"], letter["host"]) for letter in place.dead("list")] == [(down, address)]
         again = place.crawl()
-        assert place.dead("requeue", "--host", "elsewhere.test") == [{"requeued": 0}]
-        assert place.dead("requeue", "--host", address) == [{"requeued": 1}]
+        assert place.dead("requeue", "--host", "elsewhere.test") == [{"v": 1, "requeued": 0}]
+        assert place.dead("requeue", "--host", address) == [{"v": 1, "requeued": 1}]
         assert place.dead("list") == []
         with SmallServer({"/": page("at last")}, address, port) as server:
             last = place.crawl()
@@ -71,7 +71,7 @@ def test_dead_letters_that_are_dropped_stay_away(tmp_path: Path) -> None:
     first = place.crawl(down)
     [letter] = place.dead("list")
 
-    assert place.dead("drop", "--reason", str(letter["reason"])) == [{"dropped": 1}]
+    assert place.dead("drop", "--reason", str(letter["reason"])) == [{"v": 1, "dropped": 1}]
 
     with SmallServer({"/": page("too late")}, address, port) as server:
         last = place.crawl()

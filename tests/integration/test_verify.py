@@ -208,6 +208,14 @@ def test_a_file_that_is_gone_costs_all_its_pages(crawl: Crawl) -> None:
     crawl.warc.unlink()
 
     assert crawl.kinds() == {"file_missing": 1, "record_lost": 10}
+    refused = gossamer(*crawl_command(crawl.dir, crawl.server))
+    assert refused.status == 1 and f"{crawl.warc} is missing" in refused.err
+    assert f"gossamer verify --repair --dir {crawl.dir}" in refused.err
+    for words in (["status"], ["pages"], ["hosts"], ["dead"], ["explain", crawl.server.base], ["export"]):
+        read = gossamer(*words, "--dir", crawl.dir, "--json" if words != ["export"] else "--quiet")
+        assert read.status == 0 and (read.lines or words == ["dead"]), read.err
+    texts = gossamer("export", "--what", "text", "--dir", crawl.dir)
+    assert texts.status == 1 and f"skipped: {crawl.warc.name}" in texts.err
     assert crawl.repaired() == 10
 
 

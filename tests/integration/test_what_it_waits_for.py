@@ -79,7 +79,7 @@ def test_a_retry_is_waited_for_when_nothing_else_is_left(tmp_path: Path) -> None
 
 def test_a_finished_crawl_waits_for_nothing_and_leaves_no_news_behind(tmp_path: Path) -> None:
     with SmallServer({"/": links("/none")}, "127.0.0.49") as server:
-        crawl = crawl_of(tmp_path, server.base, "")
+        crawl = crawl_of(tmp_path, server.base, 'order = "mercator"\n')
         ended = gossamer("crawl", f"{server.base}/", *crawl.options, "--quiet", "--json")
 
     found = waits(crawl)

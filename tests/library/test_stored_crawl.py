@@ -139,7 +139,7 @@ def test_names_that_do_not_exist_are_refused_with_those_that_do(stored: StoredCr
         stored.urls(state="new")
     with pytest.raises(NotThisCrawl, match="there is no crawl in"):
         gossamer.open(tmp_path / "nothing")
-    with pytest.raises(UsageError, match="nothing to read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         gossamer.open("memory:")
 
 

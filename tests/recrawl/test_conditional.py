@@ -21,16 +21,19 @@ def before(etag: str | None = ETAG, last_modified: str | None = DATE, **more: ob
 
 
 def test_both_validators_are_sent() -> None:
-    assert conditions_for(before(), lies=False) == (("If-None-Match", ETAG), ("If-Modified-Since", DATE))
+    assert conditions_for(before(), unreliable_validators=False) == (
+        ("If-None-Match", ETAG),
+        ("If-Modified-Since", DATE),
+    )
 
 
 def test_each_validator_is_sent_without_the_other() -> None:
-    assert conditions_for(before(last_modified=None), lies=False) == (("If-None-Match", ETAG),)
-    assert conditions_for(before(etag=None), lies=False) == (("If-Modified-Since", DATE),)
+    assert conditions_for(before(last_modified=None), unreliable_validators=False) == (("If-None-Match", ETAG),)
+    assert conditions_for(before(etag=None), unreliable_validators=False) == (("If-Modified-Since", DATE),)
 
 
 def test_duplicates_are_asked_for_with_conditions_too() -> None:
-    assert conditions_for(before(state=UrlState.DUPLICATE), lies=False) != ()
+    assert conditions_for(before(state=UrlState.DUPLICATE), unreliable_validators=False) != ()
 
 
 @pytest.mark.parametrize(
@@ -45,33 +48,35 @@ def test_duplicates_are_asked_for_with_conditions_too() -> None:
     ],
 )
 def test_without_a_whole_document_and_its_validators_there_are_no_conditions(page: PreviousVisit | None) -> None:
-    assert conditions_for(page, lies=False) == ()
+    assert conditions_for(page, unreliable_validators=False) == ()
 
 
 def test_a_host_whose_validators_are_wrong_is_asked_without_conditions() -> None:
-    assert conditions_for(before(), lies=True) == ()
+    assert conditions_for(before(), unreliable_validators=True) == ()
 
 
 def test_one_visit_in_ten_is_unconditional() -> None:
-    unconditional = [visits for visits in range(1, 31) if not conditions_for(before(visits=visits), lies=False)]
+    unconditional = [
+        visits for visits in range(1, 31) if not conditions_for(before(visits=visits), unreliable_validators=False)
+    ]
 
     assert unconditional == [PROBE - 1, 2 * PROBE - 1, 3 * PROBE - 1]
 
 
 @pytest.mark.parametrize("etag", ["", "\x01", '"\xe9"', "x" * 513, "a\r\nX: y"])
 def test_an_etag_that_does_not_fit_into_a_header_field_is_left_out(etag: str) -> None:
-    assert conditions_for(before(etag=etag), lies=False) == (("If-Modified-Since", DATE),)
+    assert conditions_for(before(etag=etag), unreliable_validators=False) == (("If-Modified-Since", DATE),)
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "0", AHEAD, DATE + "\r\nX: y"])
 def test_a_date_that_is_none_or_lies_ahead_of_the_visit_is_left_out(date: str) -> None:
-    assert conditions_for(before(last_modified=date), lies=False) == (("If-None-Match", ETAG),)
+    assert conditions_for(before(last_modified=date), unreliable_validators=False) == (("If-None-Match", ETAG),)
 
 
 def test_a_document_that_was_made_for_the_visit_has_a_date_that_may_be_sent() -> None:
     page = before(at=Instant(1_704_103_200.0))  # that is DATE
 
-    assert ("If-Modified-Since", DATE) in conditions_for(page, lies=False)
+    assert ("If-Modified-Since", DATE) in conditions_for(page, unreliable_validators=False)
 
 
 @table(

@@ -8,13 +8,11 @@ from gossamer.model.requeue import DueUrl, ReportedChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import DAY, HostId, HostKey, Instant, Seconds, Url
 from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
-from gossamer.recrawl.due import DueDates
+from gossamer.recrawl.due import MAX_BACKLOG, DueDates, HostBacklogs
 from gossamer.recrawl.estimate import USUAL
-from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.price import Price
+from gossamer.recrawl.price import Price, value
 from gossamer.recrawl.rules import GAPS, PageStatus, RecrawlRule, RecrawlRules
-from gossamer.recrawl.visit_value import value
 
 HOST, HOST_ID = HostKey("a.test"), HostId(1)
 NOW = Instant(1_800_000_000.0)

@@ -10,8 +10,8 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord
 from gossamer.model.units import DAY, HostId, Instant, Url
 from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
+from gossamer.recrawl.due import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.estimate import HostRates
-from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.rules import GAPS, PageStatus
 from tests.recrawl.test_planner import HOST, NOW, PAGE, answer, past, recrawling, visit

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.model.units import DAY, HostId, Instant
-from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
+from gossamer.recrawl.due import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.price import MAX_HOSTS
 
 START = Instant(1_800_000_000.0)

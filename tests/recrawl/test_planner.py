@@ -17,9 +17,8 @@ from gossamer.recrawl.change_hints import HostChangeHistory
 from gossamer.recrawl.estimate import USUAL
 from gossamer.recrawl.planner import PROBE, RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES, Adaptive, Optimal
-from gossamer.recrawl.price import price_from, price_text
+from gossamer.recrawl.price import price_from, price_text, value
 from gossamer.recrawl.rules import PageStatus
-from gossamer.recrawl.visit_value import value
 
 HOST = HostKey("a.test")
 NOW = Instant(1_800_000_000.0)

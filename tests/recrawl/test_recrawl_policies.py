@@ -18,7 +18,7 @@ from gossamer.recrawl.policies import (
     estimate_of,
 )
 from gossamer.recrawl.policy import EMPTY_MEMORY, Memory, Plan, Terms, Visited, Why
-from gossamer.recrawl.visit_value import value
+from gossamer.recrawl.price import value
 from tests.aged_crawls import aged
 
 START = 1_700_000_000.0

@@ -6,8 +6,7 @@ from math import isfinite
 import pytest
 
 from gossamer.recrawl.estimate import WEIGHT, Estimate, HostRates
-from gossamer.recrawl.price import MAX_PRICE, MIN_PRICE, Price, opening_price
-from gossamer.recrawl.visit_value import gap_until
+from gossamer.recrawl.price import MAX_PRICE, MIN_PRICE, Price, gap_until, opening_price
 
 
 def test_at_the_opening_price_unknown_pages_ask_for_the_budget() -> None:

@@ -7,7 +7,7 @@ from math import exp, expm1, inf, log
 import pytest
 
 from gossamer.recrawl.estimate import Estimate
-from gossamer.recrawl.visit_value import (
+from gossamer.recrawl.price import (
     gain,
     gap_until,
     gap_until_unflagged,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from tests.integration.crawl_process import Command, Constants, wait_until
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds after which something that should come is taken for lost. No test measures time by it."""
 UNHURRIED = Constants(
     {"gossamer.service.server.COMMIT_PATIENCE": PATIENCE, "gossamer.service.access.WRONG_TOKENS": 1_000_000.0}
@@ -48,7 +48,8 @@ class Service:
         if not line:
             self._command.__exit__()
             raise AssertionError("the service did not start")
-        told = json.loads(line)
+        self.announced: dict[str, Any] = json.loads(line)
+        told = self.announced
         self.port = int(told["address"].rstrip("/").rpartition(":")[2])
         self.metrics_port = int(told.get("metrics_address", ":0").rstrip("/").rpartition(":")[2])
         return self

@@ -236,14 +236,14 @@ def test_a_url_is_explained_and_so_is_a_page_that_is_pressed(shown: Dashboard, w
     settle_layout(shown)
     pressed = shown.page.locator("#visits .address").first
     pressed.hover()  # from now on it stays where it is
-    expect(shown["visits-note"]).to_have_text("Paused while you point at the table.")
+    expect(shown["visits-note"]).to_have_text("Not updated while you point at the table.")
     url = pressed.get_attribute("title") or ""
     pressed.click()
     expect(shown["story"].locator(".verdict")).to_contain_text(url)
     expect(shown["story"].locator(".verdict")).to_contain_text("stored")
     assert pressed.evaluate("(e) => e.closest('tr').nextElementSibling.contains(document.querySelector('#story'))")
     shown["doing"].hover()
-    expect(shown["visits-note"]).to_have_text("Paused while details are open.")
+    expect(shown["visits-note"]).to_have_text("Not updated while details are open.")
 
     shown.page.keyboard.press("Escape")
     expect(shown.page.locator("tr.detail")).to_have_count(0)
@@ -441,7 +441,7 @@ def test_rows_hold_still_under_the_pointer_and_are_current_again_when_it_leaves(
     settle_layout(shown)
     first = shown.page.locator("#visits tr:has(.url)").first
     first.hover()
-    expect(shown["visits-note"]).to_have_text("Paused while you point at the table.")
+    expect(shown["visits-note"]).to_have_text("Not updated while you point at the table.")
     before, pages = first.inner_text(), shown.figure("pages")
     wait_until(lambda: shown.figure("pages") > pages + 20, "more pages")
     assert first.inner_text() == before

@@ -87,15 +87,15 @@ def test_a_host_is_opened_paused_given_a_gap_and_left(shown: Dashboard, service:
     expect(shown["host-drop"]).to_be_visible()
     assert service.get("/hosts/portal.test").json["paused"] is False
 
-    gap = shown.page.get_by_label("Minimum gap after a response")
+    gap = shown.page.get_by_label("Minimum delay after a response")
     gap.fill("0.1")
-    shown.press("Set gap")
+    shown.press("Set delay")
     expect(shown["host-delay"]).to_contain_text("seconds: 0.1 is less than the configured minimum of 0.5")
     gap.fill("7")
-    shown.press("Set gap")
+    shown.press("Set delay")
     expect(shown["host-facts"]).to_contain_text("7.0 s")
     assert service.get("/hosts/portal.test").json["ordered_delay"] == 7
-    shown.press("Use configured gap")
+    shown.press("Use configured delay")
     expect(shown["host-usual"]).to_be_hidden()
     assert service.get("/hosts/portal.test").json["ordered_delay"] is None
 

@@ -12,8 +12,7 @@ from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 from gossamer.observe.snapshot import Internals, Snapshot
-from gossamer.service.event_stream import newest_within
-from gossamer.service.history import (
+from gossamer.service.event_stream import (
     CHARTED,
     KEPT,
     QUANTILES,
@@ -21,6 +20,7 @@ from gossamer.service.history import (
     History,
     Latencies,
     LiveProbes,
+    newest_within,
     quantile,
     targets,
 )

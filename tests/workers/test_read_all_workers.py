@@ -302,7 +302,7 @@ def test_dead_letters_of_all_workers_are_requeued_and_dropped(three: Path) -> No
     dropped = gossamer("dead", "drop", "--host", "nowhere1.test", "--dir", three, "--json").report
     requeued = gossamer("dead", "requeue", "--dir", three, "--json").report
 
-    assert (dropped, requeued) == ({"dropped": 1}, {"requeued": 5})
+    assert (dropped, requeued) == ({"v": 1, "dropped": 1}, {"v": 1, "requeued": 5})
     assert gossamer("dead", "--dir", three).err == "no dead letters\n"
     status = gossamer("status", "--dir", three, "--json").report
     assert (status["queued"], status["dead"], status["finished"]) == (5, 0, False)
@@ -461,7 +461,7 @@ def test_such_a_crawl_is_not_served(three: Path, options: tuple[object, ...]) ->
 @pytest.mark.parametrize(
     ("where", "options", "said"),
     [
-        (".", ("--workers", 1), "holds a crawl by 3 workers, not by one; leave --workers out"),
+        (".", ("--workers", 1), "holds a crawl by 3 workers, not by one; omit --workers"),
         ("worker-2", (), "is the part of one worker; the crawl is in"),
     ],
 )
@@ -487,7 +487,7 @@ def test_a_part_that_is_missing_is_named(three: Path, arguments: list[str]) -> N
     ended = gossamer(*arguments, "--dir", three)
 
     assert ended.status != 0
-    assert f"a part of it is not there: {three}/worker-3/crawl.db does not exist" in ended.err
+    assert f"the part of one worker is missing: {three}/worker-3/crawl.db does not exist" in ended.err
     assert not (three / "worker-3" / "crawl.db").exists()
 
 

@@ -115,7 +115,7 @@ def test_the_directory_knows_how_many_workers_and_which_seeds_it_is_for(tmp_path
 
         stranger = gossamer("crawl", "http://stranger.test/", *stage.resume)
         assert stranger.status == 1
-        assert "http://stranger.test/ is none of them" in stranger.err
+        assert "http://stranger.test/ is not one of its seeds" in stranger.err
 
         added = gossamer("crawl", "http://stranger.test/", *stage.resume, "--add-seeds")
         assert added.status == 0, added.err

@@ -1,6 +1,7 @@
 """Arguments as typed values: what argparse hands over is untyped, and goes no further than here."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -52,6 +53,18 @@ def texts(arguments: argparse.Namespace, name: str) -> Sequence[str]:
 def path(arguments: argparse.Namespace, name: str) -> Path | None:
     value = getattr(arguments, name)
     return None if value is None else Path(str(value))
+
+
+def host(arguments: argparse.Namespace) -> str | None:
+    """The value of `--host`. Raises UsageError for one with a scheme, a port or a path, which would match nothing."""
+    value = text(arguments, "host")
+    if value is None:
+        return None
+    name = value.partition("://")[2] or value
+    name = re.sub(r":\d+$", "", name.partition("/")[0]) if name.count(":") < 2 or "]:" in name else name
+    if name != value:
+        raise UsageError(f"--host: {value!r} is not the name of a host; without scheme, port and path it is {name!r}")
+    return value
 
 
 def at_least(least: int, value: int | None, flag_name: str) -> int | None:

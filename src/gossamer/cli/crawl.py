@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_worker_share(Path(config.dir))
     if (more := given.at_least(1, given.whole(arguments, "more"), "--more")) is not None:
         if given.whole(arguments, "option_max_pages") is not None:
-            raise UsageError("--more: not together with --max-pages; give the total, or what is to be added to it")
+            raise UsageError("--more: cannot be combined with --max-pages; give one of them")
         arguments.option_max_pages = stored_pages(CrawlLocation.of(config)) + more
         config = configured()
     add_seeds = given.flag(arguments, "add_seeds")
@@ -160,7 +160,7 @@ def crawl_and_report(
     else:
         if (layout := read_layout(Path(config.dir))) is not None:
             raise NotThisCrawl(
-                f"{config.dir} holds a crawl by {layout[0]} workers, not by one; leave --workers out, or choose "
+                f"{config.dir} holds a crawl by {layout[0]} workers, not by one; omit --workers, or choose "
                 "another --dir"
             )
         from gossamer.crawl.run.signals import run_crawl

@@ -1,6 +1,7 @@
 """`gossamer dead`: lists, requeues or drops dead letters."""
 
 import argparse
+from typing import Annotated, Literal, TypedDict
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
@@ -17,12 +18,26 @@ USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON] [...]"
 DESCRIPTION = """\
 Manage the dead letters: URLs that failed too often. `list` shows them, also
 while the crawl is running; `requeue` queues them again for the next run,
-`drop` gives them up; for these two the crawl must not be running."""
+`drop` excludes them permanently; for these two the crawl must not be running."""
 EXAMPLE = """\
   gossamer dead
   gossamer dead requeue --host example.org
   gossamer dead requeue --class corrupted
   gossamer dead drop --reason dns_nxdomain"""
+
+
+class RequeueObject(TypedDict):
+    """`dead-requeue/1`."""
+
+    v: Literal[1]
+    requeued: Annotated[int, "dead letters"]
+
+
+class DropObject(TypedDict):
+    """`dead-drop/1`."""
+
+    v: Literal[1]
+    dropped: Annotated[int, "dead letters"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory = location.directory
     kind = given.text(arguments, "failure_class")
     wanted = DeadFilter(
-        host=given.text(arguments, "host"),
+        host=given.host(arguments),
         reason=given.text(arguments, "reason"),
         failure_class=None if kind is None else FailureClass(kind),
     )
@@ -69,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)
     done = "requeued" if action == "requeue" else "dropped"
     if as_json:
-        print(formatter.json_line({done: number}))
+        changed = RequeueObject(v=1, requeued=number) if action == "requeue" else DropObject(v=1, dropped=number)
+        print(formatter.json_line(changed))
     else:
         more = ""
         if action == "requeue" and number:

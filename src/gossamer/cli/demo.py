@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 USAGE = "[--pages N] [options]"
 DESCRIPTION = """\
 Start a simulated web on loopback (hosts large and small, slow ones, broken
-ones, robots.txt rules, redirects, duplicates), crawl it as politely as the real
-one, and report. Nothing leaves this machine."""
+ones, robots.txt rules, redirects, duplicates), crawl it under the usual
+politeness rules, and print a report. All traffic stays on this machine."""
 EXAMPLE = "  gossamer demo\n  gossamer demo --pages 1000 --delay 0.05 --json"
 
 MARK = ".gossamer-demo"

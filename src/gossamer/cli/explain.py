@@ -5,7 +5,7 @@ import sys
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.open_crawl import location_from, remembered_by_crawl, require_crawl
+from gossamer.cli.open_crawl import location_from, remembered_by_crawl, require_crawl, with_delays_in_force
 from gossamer.config.policies import PolicyCache, check_config
 from gossamer.crawl.run.directory import holder_of
 from gossamer.crawl.run.opener import open_crawl
@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_crawl(location)
     with open_crawl(location) as crawl:
         running = holder_of(directory) is not None
+        config = with_delays_in_force(config, crawl, arguments, file)
         story = explain_url(crawl.stores, crawl.archive, PolicyCache(config), text, running=running)
     return _show(story, given.flag(arguments, "json"))
 

@@ -21,7 +21,7 @@ from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, o
 from gossamer.reports.export.tables import Column, Row, Selection, mimes_from, moment_from, statuses_from
 
 if TYPE_CHECKING:
-    from gossamer.reports.export.documents import Documents
+    from gossamer.reports.export.rows import Documents
 
 USAGE = "[--what TABLE] [-o FILE] [options]"
 DESCRIPTION = """\
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--extractor",
         choices=["fast", "trafilatura"],
-        help="what finds the main text (default: content.text of gossamer.toml, or fast)",
+        help="extractor of the main text (default: content.text of gossamer.toml, or fast)",
     )
     parser.add_argument("--host", metavar="HOST", help="only pages of this host")
     parser.add_argument(
@@ -86,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--parts", action="store_true", help="pages: also export the parts of each priority, as priority_parts"
     )
     parser.add_argument(
-        "--raw", action="store_true", help="csv: keep control characters, and text that a spreadsheet would calculate"
+        "--raw", action="store_true", help="csv: do not escape control characters and spreadsheet formulas"
     )
     parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
@@ -103,25 +103,26 @@ def run(arguments: argparse.Namespace) -> int:
     )
     nodes, markdown = given.text(arguments, "nodes"), given.flag(arguments, "markdown")
     if nodes is not None and what != "graph":
-        raise UsageError("--nodes: goes with --what graph")
+        raise UsageError("--nodes: requires --what graph")
     if wanted.language is not None and what == "graph":
-        raise UsageError("--language: the link graph knows no languages; export links instead")
+        raise UsageError("--language: not available for the link graph; use --what links")
     if markdown and what != "text":
-        raise UsageError("--markdown: goes with --what text; --what markdown writes one file per page")
+        raise UsageError("--markdown: requires --what text; --what markdown writes one file per page")
     parts = given.flag(arguments, "parts")
     if parts and what != "pages":
-        raise UsageError("--parts: goes with --what pages")
+        raise UsageError("--parts: requires --what pages")
     raw = given.flag(arguments, "raw")
     if raw and form != "csv":
-        raise UsageError(f"--raw: goes with --format csv, not with {form}")
+        raise UsageError(f"--raw: requires --format csv, not {form}")
     if raw and output == "-" and sys.stdout.isatty():
         raise UsageError("--raw: control characters are not printed to a terminal; use -o FILE or a pipe")
+    host = given.host(arguments)
     location = location_of(arguments)
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
     problems = Problems(line)
     with open_crawl(location) as crawl:
-        reader = reader_of(crawl, location, given.text(arguments, "host"), line)
+        reader = reader_of(crawl, location, host, line)
         found = CrawlTables(reader, crawl.reader, crawl.archive, config_in(location), wanted, problems.add)
         if what == "markdown":
             if output == "-":
@@ -143,6 +144,10 @@ def run(arguments: argparse.Namespace) -> int:
         rows_or_files = formatter.number_of(number, "file" if what == "markdown" else "row")
         to = "" if output == "-" else f" to {formatter.printable(output)}"
         print(f"{rows_or_files} exported{to} in {formatter.span(line.seconds)}", file=sys.stderr)
+        if host is not None and not number:
+            print(
+                f"nothing of host {formatter.printable(host)} was exported; gossamer hosts lists all", file=sys.stderr
+            )
     return 1 if problems.number else 0
 
 
@@ -163,7 +168,7 @@ class Problems:
         self.number += 1
         if self.number <= 10:
             self._line.clear()
-            print(f"gossamer: left out: {formatter.printable(problem)} (see gossamer verify)", file=sys.stderr)
+            print(f"gossamer: skipped: {formatter.printable(problem)} (see gossamer verify)", file=sys.stderr)
 
 
 def form_of(what: str, form: str | None, output: str) -> str:
@@ -173,9 +178,9 @@ def form_of(what: str, form: str | None, output: str) -> str:
         endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
         form = endings.get(Path(name).suffix.lower(), "tsv" if what == "graph" else "jsonl")
     if form == "tsv" and what != "graph":
-        raise UsageError("--format tsv: is for --what graph; text may hold tabs, so take csv")
+        raise UsageError("--format tsv: only for --what graph; use csv")
     if form == "parquet" and (output == "-" or output.endswith(".gz")):
-        raise UsageError("--format parquet: needs a file (-o NAME.parquet), which is compressed as it is")
+        raise UsageError("--format parquet: needs a file without .gz (-o NAME.parquet)")
     return form
 
 
@@ -214,7 +219,7 @@ def report_pdfs(found: "Documents | None") -> None:
     """Say which PDF documents have no text."""
     if found is not None and found.pdf_skipped:
         number = formatter.number_of(found.pdf_skipped, "PDF document")
-        print(f"gossamer: left out: {number}; pip install 'gossamer[pdf]' to read them", file=sys.stderr)
+        print(f"gossamer: skipped: {number}; pip install 'gossamer[pdf]' to read them", file=sys.stderr)
     if found is not None and found.pdf_unreadable:
         number = formatter.number_of(found.pdf_unreadable, "PDF document")
-        print(f"gossamer: left out: {number} without readable text (pdf_unreadable)", file=sys.stderr)
+        print(f"gossamer: skipped: {number} without readable text (pdf_unreadable)", file=sys.stderr)

@@ -5,7 +5,13 @@ from itertools import islice
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import ListOutput, add_heading_option, add_location_options, location_of
+from gossamer.cli.open_crawl import (
+    ListOutput,
+    add_heading_option,
+    add_location_options,
+    location_of,
+    with_delays_in_force,
+)
 from gossamer.clock import clock_of
 from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
 from gossamer.config.policies import PolicyCache
@@ -45,12 +51,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     limit = given.at_least(0, given.whole(arguments, "limit"), "--limit")
-    host = given.text(arguments, "host")
-    config = config_from(argparse.Namespace(), given.path(arguments, "config"))
+    host = given.host(arguments)
+    file = given.path(arguments, "config")
+    config = config_from(argparse.Namespace(), file)
     sort, cut = str(given.text(arguments, "sort")), given.flag(arguments, "cut")
     location = location_of(arguments)
     directory = location.directory
     with open_crawl(location) as crawl:
+        config = with_delays_in_force(config, crawl, arguments, file)
         overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
         rows = list_hosts(crawl.stores, HostFilter(host=host), sort, limit=None if cut else limit)
         chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))

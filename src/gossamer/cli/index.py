@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Annotated, Literal, TypedDict
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, location_of
@@ -18,11 +19,20 @@ USAGE = "[-o FILE] [options]"
 DESCRIPTION = """\
 Write a CDXJ index of the archive, for pywb and other replay tools: one line
 per document with the position of its record, sorted. It covers what is
-committed now; run it again later for the rest. The crawl may be running."""
+committed now; run it again after further crawling. The crawl may be running."""
 EXAMPLE = """\
   gossamer index
   gossamer index --dir news -o - | head
   gossamer index -o index.cdxj.gz"""
+
+
+class IndexObject(TypedDict):
+    """`index/1`."""
+
+    v: Literal[1]
+    records: Annotated[int, "lines of the index"]
+    files: Annotated[int, "WARC files"]
+    output: Annotated[str, "file of the index"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
             stream.writelines(lines)
     line.clear()
     if given.flag(arguments, "json"):
-        print(formatter.json_line({"records": number, "files": len(committed), "output": output}), file=sys.stderr)
+        done_object: IndexObject = {"v": 1, "records": number, "files": len(committed), "output": output}
+        print(formatter.json_line(done_object), file=sys.stderr)
     elif not quiet:
         of = formatter.number_of(len(committed), "file")
         print(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
-from gossamer.config.load import Config, make_config
+from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, make_config, with_delays
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import (
     CrawlLocation,
@@ -88,7 +88,7 @@ def location_named(options: Mapping[str, str | None]) -> CrawlLocation:
 def location_from(config: Config) -> CrawlLocation:
     """Raises UsageError for a store that cannot be read by another process."""
     if store_kind(config.store).one_process:
-        raise UsageError(f"--store: {config.store} ends with the process of its crawl, so there is nothing to read")
+        raise UsageError(f"--store: {config.store} exists only in the process of its crawl, so it cannot be read")
     return CrawlLocation.of(config)
 
 
@@ -103,6 +103,15 @@ def config_in(location: CrawlLocation) -> Config:
     """What a crawl remembers, and gossamer.toml."""
     found = argparse.Namespace(option_dir=str(location.directory), option_store=location.store)
     return config_from(found, None, remembered_by_crawl(found, None))
+
+
+def with_delays_in_force(config: Config, crawl: OpenCrawl, arguments: argparse.Namespace, file: Path | None) -> Config:
+    """The configuration with the delays of the crawl's last start, unless options or a file that was named give
+    others."""
+    delays = delays_from_text(crawl.reader.status.fact(DELAYS_KEY))
+    said = {} if file is None else keys_of(file)
+    asked = {*said, *(key for key in delays if getattr(arguments, f"option_{key}", None) is not None)}
+    return with_delays(config, {key: value for key, value in delays.items() if key not in asked})
 
 
 def scores_in(crawl: OpenCrawl, location: CrawlLocation) -> Scores:

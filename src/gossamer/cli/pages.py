@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     state = given.text(arguments, "state")
     wanted = PageFilter(
         state=None if state is None else UrlState[state.upper()],
-        host=given.text(arguments, "host"),
+        host=given.host(arguments),
         limit=given.at_least(0, given.whole(arguments, "limit"), "--limit"),
     )
     output = ListOutput(arguments, formatter.PAGE_COLUMNS)
@@ -60,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def page_line(row: PageRow, priority: float, parts: Mapping[str, float] | None = None) -> str:
     """A page as a line, with the parts of its priority after the URL if they are given."""
-    status = str(row.status or row.state.word)
+    excluded = row.reason if row.state is UrlState.EXCLUDED else None
+    status = str(row.status or excluded or row.state.word)
     line = formatter.page_line(formatter.date_time(row.at), priority, row.depth, row.size, status, row.url)
     if parts is None:
         return line

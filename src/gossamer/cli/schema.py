@@ -8,12 +8,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from gossamer.cli import argparse_types as given
+from gossamer.cli.dead import DropObject, RequeueObject
+from gossamer.cli.index import IndexObject
+from gossamer.cli.serve import ServeObject
+from gossamer.cli.verify import VerifyObject
 from gossamer.library.crawl_status import StatusObject
+from gossamer.observe.snapshot import CrawlObject
 from gossamer.reports.explain.story import Story
-from gossamer.reports.export.tables import PAGES_WITH_PARTS, Column, Kind
+from gossamer.reports.export.tables import LINKS, PAGES_WITH_PARTS, TEXT_WITH_MARKDOWN, Column, Kind
 from gossamer.reports.queries import HostObject
 from gossamer.reports.records import DeadObject
 
@@ -22,14 +27,14 @@ Schema = dict[str, Any]
 USAGE = "NAME"
 DESCRIPTION = """\
 Print the JSON Schema (2020-12) of an output: `page` for gossamer pages, export
-and GET /pages; `status`, `host`, `dead` and `explain` for these commands. The
-field `v` of each object is the number of its version. A new field keeps the
-number; any other change raises it."""
+and GET /pages; `link` and `text` for export --what links and text; the others
+for the commands of their names. The field `v` of each object is the number of
+its version. A new field keeps the number; any other change raises it."""
 EXAMPLE = "  gossamer schema page > page.json"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=list(SCHEMAS), help="the output")
+    parser.add_argument("name", metavar="NAME", choices=list(SCHEMAS), help=f"the output: {', '.join(SCHEMAS)}")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -84,6 +89,8 @@ def of_type(kind: Any) -> Schema:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return {**of_type(arguments[0]), "description": arguments[1]}
+    if origin is NotRequired:
+        return of_type(arguments[0])
     if origin in (Union, UnionType):
         return _of_union([each for each in arguments if each is not NoneType], null=NoneType in arguments)
     if origin is Literal:
@@ -113,7 +120,7 @@ def _of_fields(kind: type) -> Schema:
         "type": "object",
         **({"description": " ".join(about.split())} if about else {}),
         "properties": {name: _of_field(name, hint) for name, hint in hints.items()},
-        "required": list(hints),
+        "required": [name for name in hints if name not in getattr(kind, "__optional_keys__", ())],
     }
 
 
@@ -151,4 +158,12 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "host": lambda: of_type(HostObject),
     "dead": lambda: of_type(DeadObject),
     "explain": _of_explanation,
+    "crawl": lambda: of_type(CrawlObject),
+    "text": lambda: of_columns(TEXT_WITH_MARKDOWN, optional=("markdown",)),
+    "link": lambda: of_columns(LINKS),
+    "verify": lambda: of_type(VerifyObject),
+    "index": lambda: of_type(IndexObject),
+    "serve": lambda: of_type(ServeObject),
+    "dead-requeue": lambda: of_type(RequeueObject),
+    "dead-drop": lambda: of_type(DropObject),
 }

@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
@@ -23,13 +24,22 @@ Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
 letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
 token in DIR/service.token. Pages are visited again when they are due, unless
 --no-keep-fresh is given; with nothing to do, the crawl waits for seeds. Ctrl-C
-stops it; nothing is lost."""
+stops it."""
 EXAMPLE = """\
   gossamer serve --dir news --port 8470
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
        -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
 
 _NOT_OURS = ("seeds", "min_pages", "json", "quiet")
+
+
+class ServeObject(TypedDict):
+    """`serve/1`."""
+
+    v: Literal[1]
+    address: Annotated[str, "URL of the service"]
+    token_file: str
+    metrics_address: NotRequired[Annotated[str, "URL of the port for metrics, if there is one"]]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,8 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
     def ready(addresses: Addresses, directory: Path) -> None:
         token = directory / TOKEN
         if as_json:
-            metrics = {} if addresses.metrics is None else {"metrics_address": addresses.metrics}
-            print(json_line({"address": addresses.service, "token_file": str(token), **metrics}), flush=True)
+            about: ServeObject = {"v": 1, "address": addresses.service, "token_file": str(token)}
+            if addresses.metrics is not None:
+                about["metrics_address"] = addresses.metrics
+            print(json_line(about), flush=True)
             return
         print(f"Dashboard: {dashboard_url(addresses.service)} (token: {printable(str(token))})", file=sys.stderr)
         if addresses.metrics is not None:

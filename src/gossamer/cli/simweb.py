@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         numbers.setdefault("max_host_pages", 0)  # the preset's cap was meant for its own size
     ca_file = given.path(arguments, "ca_file")
     if ca_file is not None and not arguments.tls:
-        raise UsageError("--ca-file: without --tls there is no certificate to be trusted")
+        raise UsageError("--ca-file: requires --tls")
     return run_forever(
         replace(preset(str(given.text(arguments, "preset")), **numbers), tls=bool(arguments.tls)),
         http_port=_port(arguments, "port"),
@@ -79,5 +79,5 @@ def _clock(file: Path | None) -> SharedClock | None:
 def _port(arguments: argparse.Namespace, name: str) -> int:
     port = given.whole(arguments, name) or 0
     if not 0 <= port <= 65_535:
-        raise UsageError(f"--{name.replace('_', '-')}: {port} is no port number")
+        raise UsageError(f"--{name.replace('_', '-')}: {port} is not a port number")
     return port

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from typing import Annotated, Literal, TypedDict
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
@@ -128,8 +129,33 @@ def report(findings: Findings, queued: int | None, seconds: float) -> list[str]:
     return lines
 
 
-def as_object(findings: Findings, queued: int | None, seconds: float) -> dict[str, object]:
+class ProblemObject(TypedDict):
+    number: int
+    meaning: str
+    repair: Annotated[str | None, "what --repair does; null if it can do nothing"]
+    examples: list[str]
+
+
+class VerifyObject(TypedDict):
+    """`verify/1`."""
+
+    v: Literal[1]
+    sound: Annotated[bool, "nothing is wrong"]
+    urls: int
+    files: Annotated[int, "WARC files"]
+    records: int
+    captures: Annotated[int, "rows that point to a record"]
+    bytes: int
+    set_aside: Annotated[int, "records that an earlier repair has set aside"]
+    problems: Annotated[dict[str, ProblemObject], "by kind"]
+    repaired: Annotated[bool, "with --repair"]
+    queued_again: Annotated[int | None, "URLs that the repair has queued; null without --repair"]
+    seconds: float
+
+
+def as_object(findings: Findings, queued: int | None, seconds: float) -> VerifyObject:
     return {
+        "v": 1,
         "sound": findings.sound,
         "urls": findings.urls,
         "files": findings.files,

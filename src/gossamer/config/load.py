@@ -57,13 +57,13 @@ class Config(Section, frozen=True, kw_only=True):
     min_pages: Annotated[int | None, about("exit with status 3 if fewer documents are stored at the end")] = None
     max_depth: Annotated[int, about("links followed from a seed")] = 20
     order: Annotated[
-        str, about("`mercator`, `best-first`, `bfs`, `dfs`, `novelty`, `balance`, `importance` or a plugin's")
+        str, about("`mercator`, `best-first`, `bfs`, `dfs`, `novelty`, `balance`, `importance` or the name of a plugin")
     ] = "mercator"
     delay: Annotated[float, about("seconds from the end of a response to the next request to its host")] = 1.0
     delay_factor: Annotated[float, about("or this many times the last fetch time, if that is longer")] = 10.0
     concurrency: Annotated[int, about("visits at a time; never more than one per host")] = 80
     workers: Annotated[int, about("number of processes; each crawls its own share of the domains")] = 1
-    user_agent: Annotated[str, about("printable ASCII, beginning with a product name; say here how to reach you")] = (
+    user_agent: Annotated[str, about("printable ASCII, beginning with a product name; include a contact address")] = (
         DEFAULT_USER_AGENT
     )
     dns: Annotated[str | None, about("name servers as `HOST:PORT`, separated by commas. Default: the system's")] = None
@@ -186,6 +186,24 @@ def shape_of(config: Config) -> dict[str, object]:
     return {
         key: value for key, value in plain.items() if key in SHAPING or (key in SHAPING_IF_GIVEN and value is not None)
     }
+
+
+DELAYS_KEY = "delays"
+"""The name under which the delays of the last start are stored, for commands that show them. The next start does not
+use them: it has those of its own configuration."""
+
+
+def delays_to_text(config: Config) -> str:
+    return msgspec.json.encode({"delay": config.delay, "delay_factor": config.delay_factor}).decode()
+
+
+def with_delays(config: Config, delays: Mapping[str, float]) -> Config:
+    return msgspec.structs.replace(config, **delays)
+
+
+def delays_from_text(text: str | None) -> dict[str, float]:
+    """The keys and values; none if no start has stored them."""
+    return {} if text is None else msgspec.json.decode(text, type=dict[str, float])
 
 
 def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:

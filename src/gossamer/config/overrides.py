@@ -23,7 +23,7 @@ HOST_DROPPED: Final = "host_dropped"
 @dataclass(frozen=True, slots=True)
 class HostOverride:
     """`paused`: not contacted until resumed. `dropped`: its URLs are excluded when their turn comes. `delay`: minimum
-    gap after each response; None: not overridden."""
+    delay after each response; None: not overridden."""
 
     paused: bool = False
     dropped: bool = False

@@ -36,7 +36,7 @@ def _make_ordering(entry: EntryPoint) -> Ordering:
     where = f"the ordering {entry_label(entry)}"
     ordering = load_plugin(entry, Ordering, where, "gossamer.frontier.orderings.Ordering")
     if ordering.name != entry.name:
-        raise UsageError(f"{where} calls itself {ordering.name!r}")
+        raise UsageError(f"{where} has another name, {ordering.name!r}")
     return ordering
 
 
@@ -54,7 +54,7 @@ def _make_policy(entry: EntryPoint) -> "RecrawlPolicy":
     where = f"the recrawl policy {entry_label(entry)}"
     policy = load_plugin(entry, RecrawlPolicy, where, "gossamer.recrawl.policies.RecrawlPolicy")
     if policy.name != entry.name:
-        raise UsageError(f"{where} calls itself {policy.name!r}")
+        raise UsageError(f"{where} has another name, {policy.name!r}")
     return policy
 
 

@@ -26,15 +26,15 @@ from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.best_first import BestFirst
 from gossamer.frontier.orderings.class_rules import PriorityClass, PriorityRule, PriorityRules
 from gossamer.frontier.orderings.mercator import Mercator
-from gossamer.frontier.orderings.score import OCTAVE
+from gossamer.frontier.orderings.score import LOG2_UNIT
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.model.units import DAY, HostKey, Seconds
 from gossamer.recrawl.estimate import USUAL
 from gossamer.recrawl.policies import RECRAWL_POLICIES, Adaptive, Optimal
 from gossamer.recrawl.policy import RecrawlPolicy
+from gossamer.recrawl.price import value
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRule, RecrawlRules
-from gossamer.recrawl.visit_value import value
 
 MAX_RETRY_DELAY: Final = Seconds(3600.0)
 """Upper limit of the delay before a failed URL, host or robots.txt is tried again."""
@@ -205,14 +205,14 @@ def opening_price_for(config: Config) -> float:
     return value(USUAL, 1.0, config.recrawl.interval / DAY)
 
 
-_AVERAGE_PRIORITY = -6.0 * OCTAVE  # of the orderings by links: in the middle of the classes
+_AVERAGE_PRIORITY = -6.0 * LOG2_UNIT  # of the orderings by links: in the middle of the classes
 
 
 def importance_for(config: Config) -> Callable[[float], float]:
     """The weight of a page's freshness by its priority: 1 on average. Only the score by links expresses it."""
     if config.order not in (Mercator.name, BestFirst.name):
         return lambda priority: 1.0
-    return lambda priority: 2.0 ** min(max((priority - _AVERAGE_PRIORITY) / OCTAVE, -3.0), 3.0)
+    return lambda priority: 2.0 ** min(max((priority - _AVERAGE_PRIORITY) / LOG2_UNIT, -3.0), 3.0)
 
 
 def retries_for(config: Config) -> RetryPolicy:

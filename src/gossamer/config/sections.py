@@ -51,7 +51,7 @@ class FrontierSection(Section, frozen=True, kw_only=True):
     max_hosts: Annotated[int, about("hosts with a back queue in memory; further hosts wait in the database")] = 10_000
     shares: Annotated[
         tuple[float, ...],
-        about("turns of the high, medium and low classes of `mercator`; the last share is for all classes below"),
+        about("visits of the groups high, medium and low of `mercator`; the last group has all classes below"),
     ] = (60, 30, 10)
     shares_under_load: Annotated[tuple[float, ...], about("the same under high load")] = (80, 15, 5)
 
@@ -66,7 +66,8 @@ class FrontierSection(Section, frozen=True, kw_only=True):
 
 
 class WeightsSection(Section, frozen=True, kw_only=True):
-    """Weight of each term in the score of a URL, in octaves (factors of two of its links). 0 leaves a term out."""
+    """Weight of each term in the score of a URL. Scores are on a log2 scale: +1 corresponds to doubling the link sum. 0
+    disables a term."""
 
     importance: Annotated[float, about("links from fetched pages, each in equal parts of its page's links")] = 1.0
     links: Annotated[float, about("number of pages that link to it")] = 0.0
@@ -95,7 +96,7 @@ _TRUSTED = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|[a-z0-9_-]+\.\*", re.
 
 
 class PriorityRuleSection(Section, frozen=True, kw_only=True):
-    """A fixed class for some URLs, under every ordering, whatever their score. A rule applies if all of `host` and
+    """A fixed class for some URLs, under every ordering, regardless of their score. A rule applies if all of `host` and
     `pattern` that are given match; the first rule that applies is used. On SIGHUP the rules are read again and applied
     to queued URLs too."""
 
@@ -165,7 +166,7 @@ class ContentSection(Section, frozen=True, kw_only=True):
 
     text: Annotated[
         Literal["fast", "trafilatura"],
-        about("what finds the main text of a page: `trafilatura` is better and 20 times slower (extra `text`)"),
+        about("extractor of the main text of a page: `trafilatura` is better and 20 times slower (extra `text`)"),
     ] = "fast"
     near_duplicates: Annotated[
         Literal["mark", "skip", "off"],
@@ -208,7 +209,7 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
     policy: Annotated[
         str,
         about(
-            "`adaptive`, `optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's; "
+            "`adaptive`, `optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or the name of a plugin; "
             "`auto` is `optimal` with a budget and `adaptive` without"
         ),
     ] = "auto"
@@ -287,7 +288,7 @@ class ServiceSection(Section, frozen=True, kw_only=True):
 class FilterSection(Section, frozen=True, kw_only=True):
     """Which URLs may enter the crawl."""
 
-    exclude_domains: Annotated[tuple[str, ...], about("domains never to enter, with all their subdomains")] = ()
+    exclude_domains: Annotated[tuple[str, ...], about("domains not to crawl, with all their subdomains")] = ()
     include: Annotated[tuple[str, ...], about("if given, a URL must match one of these patterns; `*` is any text")] = ()
     exclude: Annotated[tuple[str, ...], about("a URL must match none of these patterns")] = ()
     exclude_extensions: Annotated[
@@ -414,7 +415,7 @@ class PolitenessSection(Section, frozen=True, kw_only=True):
 
     per: Annotated[
         Literal["host", "domain"],
-        about("`domain`: all hosts of a registrable domain share one gap, and one of them is visited at a time"),
+        about("`domain`: all hosts of a registrable domain share one delay, and one of them is visited at a time"),
     ] = "host"
     max_adaptive_delay: Annotated[float, about("seconds; upper limit of `delay_factor` times the fetch time")] = 30.0
     max_crawl_delay: Annotated[float, about("seconds; a host with a longer Crawl-delay is not crawled")] = 3600.0

@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gossamer.clock import Clock, FastClock
@@ -134,7 +134,8 @@ class Engine(CrawlObserver):
         self.stopping = False
         self.stopped: StopReason | None = None  # why it ends, as soon as that is certain
         self.finished = False
-        self.keep_open = False  # with nothing left to do, wait for more
+        self._is_running = False
+        self._is_kept_open = False  # with nothing left to do, wait for more
         self.paused = False  # start no visit
         self._load_detector = LoadDetector()
         observers.subscribe(stages.limit_enforcement)
@@ -177,7 +178,7 @@ class Engine(CrawlObserver):
             self._alarm.set(wait, least, idle=self._alarm.runs_fast and self._nothing_in_progress())
         if idle and not self._queries.is_loading:
             self._on_idle()
-        elif self.stopping or (self._page_limit_reached() and not self.keep_open):
+        elif self.stopping or (self._page_limit_reached() and not self._is_kept_open):
             self._wind_up()
 
     def pump_soon(self) -> None:
@@ -250,7 +251,7 @@ class Engine(CrawlObserver):
         if self._counters.total["state:queued"] == 0:
             if self.readmission.is_pending:
                 return  # it calls when it is complete, or has found something
-            if self.requeue.on_queue_empty() and not self.keep_open:
+            if self.requeue.on_queue_empty() and not self._is_kept_open:
                 self.finished, self.stopped = True, "finished"
                 self.over.set()
             elif self.requeue.next_check_at == 0.0:  # something is to be queued, and no timer is set for it
@@ -287,9 +288,19 @@ class Engine(CrawlObserver):
         self.pump()
 
     def pause(self, paused: bool) -> None:
-        """Start no visits, or start them again. Visits in flight continue."""
+        """Start no visits, or start them again. Visits in flight continue. Before `run`, it begins that way."""
         self.paused = paused
-        self.pump()
+        if self._is_running:
+            self.pump()
+
+    def keep_open(self) -> None:
+        """With nothing left to do, or at the page limit, wait for more until `stop`."""
+        self._is_kept_open = True
+
+    def change_page_limit(self, pages: int | None) -> None:
+        """Stop when this number of pages is stored; None for no limit."""
+        self.limits = replace(self.limits, max_pages=pages)
+        self.pump_soon()
 
     def fail(self, error: BaseException) -> None:
         """End the crawl: `run` raises the first error that was reported here."""
@@ -351,6 +362,7 @@ class Engine(CrawlObserver):
         processing = self.documents.run(self.pump, self._warm_up.load_originals())
         jobs = (processing, self._warm_up.load_filters(), self._watch_load(), self.readmission.run(self.pump_soon))
         side = [asyncio.create_task(self._guard(job)) for job in jobs]
+        self._is_running = True
         try:
             self.pump()
             await self.over.wait()

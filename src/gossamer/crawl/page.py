@@ -15,8 +15,7 @@ from gossamer.extract.full_page import LanguageSource, LinkKind, Wanted, read_pa
 from gossamer.extract.full_page import Page as Contents
 from gossamer.extract.main_text import TextSource, page_markdown
 from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
-from gossamer.extract.selection import Selection, Variable
-from gossamer.extract.structured_data import JSON, Form, form_in, microdata_of, opengraph_of
+from gossamer.extract.selection import JSON, Form, Selection, Variable, form_in, microdata_of, opengraph_of
 from gossamer.extract.tree import page_tree
 from gossamer.fetch.http.body import payload
 from gossamer.filter.canonical import Canonical, canonicalise

@@ -4,7 +4,7 @@ A crawl that runs once requeues what was due when it started, and ends; missing 
 requeued too. A crawl with `keep_fresh` continues as long as any URL has a date. Requeued URLs are served by the
 frontier like all others.
 
-No host blocks the others, whatever the policy: the backlog of each host is bounded (`recrawl.host_backlog`). URLs that
+No host blocks the others, whatever the policy: the backlog of each host is bounded (`recrawl.due`). URLs that
 do not fit are postponed; a crawl that runs once skips them until all others were checked, and then allows longer
 backlogs. If requeued URLs are hardly visited because all of them are on slow hosts, more are requeued.
 """
@@ -23,7 +23,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.recrawl.budget import PACE, TOKENS, RefreshBudget, VisitRates
-from gossamer.recrawl.host_backlog import MAX_BACKLOG
+from gossamer.recrawl.due import MAX_BACKLOG
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.store.threads import WriterThread
 

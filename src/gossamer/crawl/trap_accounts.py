@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.dedup import SOFT_404, Soft404Detector
 from gossamer.filter.canonical import end_of_authority, parse_canonical
-from gossamer.filter.identity import Identities, LearnedParameter
-from gossamer.filter.parameter_learner import ParameterLearner
+from gossamer.filter.identity import Identities, LearnedParameter, ParameterLearner
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, PageValue, TemplateSketch, TrapPolicy
 from gossamer.filter.url_shape import Shape, shape_of
 from gossamer.model.batch import Batch, LearntParameter, RobotsRecord

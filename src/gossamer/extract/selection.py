@@ -1,19 +1,73 @@
-"""`Selection`: parts of a page, found by CSS selectors and XPath expressions. Behaves like parsel's selectors.
+"""What users of the library take from a page: parts of it (`Selection`), and the data that it has for programs:
+JSON-LD, Open Graph, microdata, and its forms.
 
-The parser's CSS engine does the matching. What it lacks of parsel is added here: the pseudo-elements `::text` and
-`::attr(name)`, and searches within an element, which parsel begins at the element itself.
+A `Selection` is found by CSS selectors and XPath expressions, and behaves like parsel's selectors. The parser's CSS
+engine does the matching. What it lacks of parsel is added here: the pseudo-elements `::text` and `::attr(name)`, and
+searches within an element, which parsel begins at the element itself.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 from re import Pattern
-from typing import NamedTuple, overload
+from typing import NamedTuple, TypeAlias, overload
 
-from turbohtml import Element, Formatter, Html, Node, SelectorSyntaxError, Text, parse
+from turbohtml import Document, Element, Formatter, Html, Node, SelectorSyntaxError, Text, parse
 
 from gossamer.errors import SelectorError
+
+JSON: TypeAlias = Mapping[str, "JSON"] | Sequence["JSON"] | str | int | float | bool | None
+"""A value of JSON."""
+
+
+def opengraph_of(tree: Document, url: str) -> dict[str, str]:
+    """The Open Graph properties without `og:`, URLs absolute."""
+    return {str(name): str(value) for name, value in dict(tree.opengraph(url)).items()}
+
+
+def microdata_of(tree: Document, url: str) -> list[JSON]:
+    """The top-level items, in the JSON form of the HTML standard, URLs absolute."""
+    return [json.loads(item.json()) for item in tree.microdata(url)]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form as its page presents it."""
+
+    action: str  # where it is sent, as an absolute URL if the page's is a web address
+    method: str  # `get`, `post` or `dialog`
+    enctype: str  # how a `post` is encoded
+    fields: tuple[tuple[str, str], ...]
+    """Names and values of what would be sent, in order, without buttons and files."""
+    element: Element
+
+    def __repr__(self) -> str:
+        return f"<Form {self.method} {self.action}: {', '.join(name for name, _ in self.fields) or 'no fields'}>"
+
+
+_METHODS = ("get", "post", "dialog")
+_ENCODINGS = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
+
+
+def form_in(element: Element, action: str) -> Form:
+    """The form of an element. `action` is its absolute address."""
+    return Form(
+        action,
+        _keyword(element.attr("method"), _METHODS),
+        _keyword(element.attr("enctype"), _ENCODINGS),
+        tuple(element.form_data()),
+        element,
+    )
+
+
+def _keyword(written: str | None, known: tuple[str, ...]) -> str:
+    """One of the known values, the first by default."""
+    value = (written or "").strip().lower()
+    return value if value in known else known[0]
+
 
 _Match = Node | str
 """A node, or the value of a text node, an attribute or an XPath function."""

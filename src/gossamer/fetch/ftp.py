@@ -32,8 +32,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 from gossamer.clock import Clock
 from gossamer.fetch.ftp_session import ControlSession, FtpFailure, Reply, extended_port, passive_port, status_of_refusal
 from gossamer.fetch.http.body import BodyMemory
-from gossamer.fetch.http.deadlines import Progress, SweepState, exclude_pause, overdue
-from gossamer.fetch.http.failures import OUR_OWN_ERRNO
+from gossamer.fetch.http.failures import OUR_OWN_ERRNO, Progress, SweepState, exclude_pause, overdue
 from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import Seconds

@@ -8,7 +8,7 @@ Input is text: the `href`s of a page, a seed, the target of a redirect. It passe
   3. `rules`: is the URL in scope (`scope`, `domains`), close enough to a seed, short enough, of a wanted type, and
      free of repetitions? `host_table` has the patterns and the rules of individual hosts.
   4. `identity`: is it the same as another URL? Parameters that do not change the document are listed, or learned for
-     each host (`parameter_learner`).
+     each host.
   5. `trap_budget`: once pages were fetched, has the URL's shape (`url_shape`) or its domain brought anything new, or is
      it a trap? This is checked when the URL is due.
 

@@ -265,7 +265,7 @@ class HostQueue:
         """The front queues that run low although the table may hold more."""
         more, ranked = self.more, self.ranked
         if ranked is None:
-            return [f for f, tasks in enumerate(self.fronts) if more[f] and len(tasks) <= LOW_MARK]
+            return [f for f, unread in enumerate(more) if unread and len(self.fronts[f]) <= LOW_MARK]
         wanted = [0] if more[0] and (len(ranked) <= LOW_MARK or not self.has_next()) else []
         return [*wanted, 1] if more[1] and ranked.dated <= LOW_MARK else wanted
 

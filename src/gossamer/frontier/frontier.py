@@ -54,7 +54,7 @@ class Frontier:
         domain_of: Callable[[HostKey], str] | None = None,
     ) -> None:
         """Without an ordering, URLs keep the classes that the task table has for them. With `domain_of`, the hosts of a
-        domain share its gap, and one of them is visited at a time."""
+        domain share its delay, and one of them is visited at a time."""
         ratios = ratios or SelectorRatios()
         fronts = ratios.groups if ordering is None else ordering.fronts
         ordering = ordering or Ordering()

@@ -16,7 +16,7 @@ class PolitenessPolicy:
 
 
 class GapReason(Enum):
-    """Which term of the maximum determined the gap."""
+    """Which term of the maximum determined the delay."""
 
     MIN_DELAY = "minimum delay"
     ADAPTIVE = "multiple of the last fetch time"
@@ -66,8 +66,8 @@ def next_contact(policy: PolitenessPolicy, contact: Contact) -> Instant:
 def next_contact_of_address(policy: PolitenessPolicy, contact: Contact) -> Instant:
     """Earliest time at which we may contact another host on the same address.
 
-    The machine behind the address rests as long as its load requires; Crawl-delay and Retry-After apply to one site
-    only. So does a longer delay set by the operator; a shorter one states that the machine can take the load.
+    The delay for the address depends only on its load; Crawl-delay and Retry-After apply to one site only. So does a
+    longer delay set by the operator; a shorter one states that the machine can take the load.
     """
     shorter = None if contact.min_delay is None else min(contact.min_delay, policy.min_delay)
     bare = Contact(contact.finished, contact.took, min_delay=shorter)

@@ -23,42 +23,42 @@ class RetryRule:
     costs_try: bool = True
 
 
-_NO_USE = RetryRule(Seconds(0.0), 1, False)
+_PERMANENT = RetryRule(Seconds(0.0), 1, False)
 _SOON = RetryRule(Seconds(10.0), 3, False)
-_SHAKY = RetryRule(Seconds(10.0), 3, True)
+_UNSTABLE = RetryRule(Seconds(10.0), 3, True)
 _HOST = RetryRule(Seconds(30.0), 3, True, costs_try=False)
-SERVER_ERROR = _SHAKY
+SERVER_ERROR = _UNSTABLE
 """For responses of class RETRY; their delays come from `after_bad_status`."""
 
 RETRY_RULES: Mapping[Failure, RetryRule] = {
-    Failure.BAD_SCHEME: _NO_USE,
-    Failure.BAD_URL: _NO_USE,
-    Failure.DNS_NXDOMAIN: _NO_USE,
-    Failure.DNS_NO_ADDRESS: _NO_USE,
-    Failure.DNS_CNAME_LOOP: _NO_USE,
+    Failure.BAD_SCHEME: _PERMANENT,
+    Failure.BAD_URL: _PERMANENT,
+    Failure.DNS_NXDOMAIN: _PERMANENT,
+    Failure.DNS_NO_ADDRESS: _PERMANENT,
+    Failure.DNS_CNAME_LOOP: _PERMANENT,
     Failure.DNS_SERVFAIL: _HOST,
     Failure.DNS_TIMEOUT: _HOST,
-    Failure.BLOCKED_ADDRESS: _NO_USE,
-    Failure.BLOCKED_PORT: _NO_USE,
+    Failure.BLOCKED_ADDRESS: _PERMANENT,
+    Failure.BLOCKED_PORT: _PERMANENT,
     Failure.PROXY_FAILED: _SOON,  # only if the host itself may have sent this; otherwise the visit just waits
     Failure.CONN_REFUSED: _HOST,
     Failure.CONNECT_TIMEOUT: _HOST,
-    Failure.CONNECTION_LOST: _SHAKY,
-    Failure.TLS_EXPIRED: _NO_USE,
-    Failure.TLS_UNTRUSTED: _NO_USE,
-    Failure.TLS_NAME_MISMATCH: _NO_USE,
+    Failure.CONNECTION_LOST: _UNSTABLE,
+    Failure.TLS_EXPIRED: _PERMANENT,
+    Failure.TLS_UNTRUSTED: _PERMANENT,
+    Failure.TLS_NAME_MISMATCH: _PERMANENT,
     Failure.TLS_HANDSHAKE_TIMEOUT: _HOST,
     Failure.TLS_PROTOCOL: RetryRule(Seconds(30.0), 2, True),
     Failure.BAD_STATUS_LINE: _SOON,
     Failure.BAD_HEADER: _SOON,
-    Failure.HEADER_TOO_LARGE: _NO_USE,
+    Failure.HEADER_TOO_LARGE: _PERMANENT,
     Failure.CONFLICTING_LENGTH: _SOON,
     Failure.BAD_CHUNK: _SOON,
     Failure.INCOMPLETE_BODY: _SOON,
-    Failure.READ_TIMEOUT: _SHAKY,
-    Failure.TOTAL_TIMEOUT: _SHAKY,
-    Failure.TOO_SLOW: _SHAKY,
-    Failure.BAD_ENCODING: _NO_USE,
+    Failure.READ_TIMEOUT: _UNSTABLE,
+    Failure.TOTAL_TIMEOUT: _UNSTABLE,
+    Failure.TOO_SLOW: _UNSTABLE,
+    Failure.BAD_ENCODING: _PERMANENT,
     Failure.UNEXPECTED_1XX: RetryRule(Seconds(10.0), 2, False),
     Failure.PROTOCOL_ERROR: RetryRule(Seconds(10.0), 2, False),
 }

@@ -16,7 +16,7 @@ from gossamer.frontier.domain_counts import DomainTable
 from gossamer.frontier.front_queue import WINDOW, DueTimers, FrontQueue
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.selector import Selector
-from gossamer.model.loads import FrontRequest, HostRequest, LoadRequest
+from gossamer.model.loads import NO_LOAD, FrontRequest, HostRequest, LoadRequest
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, Instant
 
@@ -76,12 +76,13 @@ class Router:
     def request_load(self, now: Instant) -> LoadRequest:
         """What to read from the task table next."""
         self._refill()
+        if not self._hungry and not any(map(_HAS_MORE, self.front_queues)):
+            return NO_LOAD
         fronts = []
-        if any(map(_HAS_MORE, self.front_queues)):
-            for number, queue in enumerate(self.front_queues):
-                if queue.more and not queue.window and not queue.reading:
-                    queue.reading = True
-                    fronts.append(FrontRequest(number, queue.cursor, WINDOW, now))
+        for number, queue in enumerate(self.front_queues):
+            if queue.more and not queue.window and not queue.reading:
+                queue.reading = True
+                fronts.append(FrontRequest(number, queue.cursor, WINDOW, now))
         hosts: list[HostRequest] = []
         heard = []
         for host_id, host in self._hungry.items():

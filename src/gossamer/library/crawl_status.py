@@ -11,7 +11,7 @@ from gossamer.crawl.run.directory import STATUS, holder_of, parts_of, read_layou
 from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
-from gossamer.observe.freshness import FreshnessMetrics, freshness_object, merge_freshness
+from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object, merge_freshness
 from gossamer.observe.snapshot import Snapshot, crawl_state, read_status_file
 from gossamer.observe.wait_reasons import Waits, merge_waits, waiting_for
 from gossamer.recrawl.freshness import stored_freshness_metrics
@@ -22,7 +22,7 @@ from gossamer.workers.hub import merge_snapshots
 WaitsObject = TypedDict(
     "WaitsObject",
     {
-        "for": Annotated[str, "what keeps it from going on, as text"],
+        "for": Annotated[str, "summary of what it is waiting for, as text"],
         "in_flight": Annotated[int | None, "visits"],
         "unread": Annotated[int, "documents that were fetched and are not stored yet"],
         "due": Annotated[int | None, "queued URLs that are due, including those in flight"],
@@ -35,8 +35,8 @@ WaitsObject = TypedDict(
         "next_recrawl": str | None,
         "missing": Annotated[int, "URLs that answered 4xx"],
         "next_missing": str | None,
-        "urls_counted_to": Annotated[int | None, "counts of retries and recrawls stop here"],
-        "hosts_counted_to": Annotated[int | None, "counts of hosts stop here"],
+        "urls_counted_to": Annotated[int | None, "counting of retries and recrawls stops here"],
+        "hosts_counted_to": Annotated[int | None, "counting of hosts stops here"],
         "dns_failing": bool,
         "proxy_failing": bool,
         "store_failing": bool,
@@ -53,30 +53,18 @@ class OrdersObject(TypedDict):
     delays: Annotated[dict[str, float], "seconds by host"]
 
 
-class RecrawlObject(TypedDict):
+class RecrawlObject(FreshnessObject):
     refreshed: int
     not_modified: int
     unchanged: int
     changed: int
     reported: int
-    freshness: Annotated[float | None, "estimated share of pages that are unchanged since their last visit"]
-    price: Annotated[float | None, "the minimum value of a visit"]
-    scheduled: Annotated[int, "URLs with a date"]
-    visits_a_day: Annotated[float, "visits that these URLs demand"]
-    budget: Annotated[float | None, "visits allowed per day"]
-    budget_used: Annotated[float | None, "share of the budget in use"]
-    refreshes_a_day: float
-    discoveries_a_day: float
-    refresh_share: Annotated[float | None, "share of visits to known URLs"]
-    overdue: Annotated[int, "URLs whose date has passed"]
-    waiting: Annotated[int, "pages queued for another visit"]
-    dear_hosts: Annotated[int, "hosts with a higher price, because they allow fewer visits than their pages are worth"]
 
 
 class LoadObject(TypedDict):
     mode: Literal["normal", "high"]
     reason: str
-    selector_shares: Annotated[list[float], "percentage of visits by class"]
+    selector_shares: Annotated[list[float], "percentage of visits by group of classes"]
 
 
 class StatusObject(TypedDict):
@@ -112,13 +100,13 @@ class StatusObject(TypedDict):
     warc_bytes: int
     dir: str
     running: bool
-    state: Annotated[str, "at rest, or the state that the service shows"]
+    state: Annotated[str, "at rest: not running; otherwise the state that the service shows"]
     next_due: Annotated[str | None, "when the next URL may be visited"]
     waits: WaitsObject
-    ordered: Annotated[OrdersObject, "settings made through the service"]
+    ordered: Annotated[OrdersObject, "overrides set through the service"]
     recrawl: RecrawlObject
     load: Annotated[LoadObject | None, "null if it is not running"]
-    options: Annotated[dict[str, object], "settings that the directory remembers"]
+    options: Annotated[dict[str, object], "settings stored in the directory"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +223,7 @@ def next_due(waits: Waits, now: Instant) -> Instant | None:
 
 
 def for_what(waits: Waits, running: bool, now: Instant) -> str:
-    """What keeps the crawl from going on; of one at rest, that somebody starts it."""
+    """What the crawl is waiting for; if it is not running, first of all for its start."""
     found = waiting_for(waits, now)
     if running or not (found or waits.due):
         return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gossamer.config.load import Config, known_shape, make_config
+from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, known_shape, make_config
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.events import Outcome
 from gossamer.crawl.page import Page
@@ -46,7 +46,7 @@ def _location_of(place: str | Path) -> CrawlLocation:
     is_url = isinstance(place, str) and ":" in place and not Path(place).exists()
     config = make_config({}, resolve_urls({"store" if is_url else "dir": str(place)}))
     if store_kind(config.store).one_process:
-        raise UsageError(f"{config.store} ends with the process of its crawl, so there is nothing to read")
+        raise UsageError(f"{config.store} exists only in the process of its crawl, so it cannot be read")
     location = CrawlLocation.of(config)
     if not crawl_exists(location):
         raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}")
@@ -231,7 +231,8 @@ class StoredCrawl:
         """The options that the crawl was last started with, as far as it remembers them."""
         layout = read_layout(self.dir)
         options = known_shape(self._crawl.reader.status.options() if layout is None else layout[1])
-        return make_config(options, {"dir": str(self.dir), "store": self._location.store})
+        delays = delays_from_text(self._crawl.reader.status.fact(DELAYS_KEY))
+        return make_config({**options, **delays}, {"dir": str(self.dir), "store": self._location.store})
 
 
 def _moment_text(moment: Moment | None) -> str | None:

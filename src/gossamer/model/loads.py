@@ -37,6 +37,9 @@ class LoadRequest(NamedTuple):
         return bool(self.fronts or self.hosts)
 
 
+NO_LOAD = LoadRequest((), ())
+
+
 class FrontLoaded(NamedTuple):
     """A window of a front queue; `next_due` as in `Frontier.add_front`."""
 

@@ -1,9 +1,9 @@
 """Independent audit of politeness.
 
 It shares no code and no state with the frontier. From the start and the end of each request it computes when the
-host, its address and, if hosts of a domain share a gap, its domain may be contacted again, and counts requests that
+host, its address and, if hosts of a domain share a delay, its domain may be contacted again, and counts requests that
 start earlier. There must be none. A request that the fetcher sends again by itself, because the server refused it
-unread, has no gap; once is permitted.
+unread, needs no delay; once is permitted.
 """
 
 from collections.abc import Callable
@@ -39,10 +39,10 @@ class _Entry:
 
 
 class PolitenessAudit:
-    """Checks the gaps between requests to the same host and to the same address.
+    """Checks the delays between requests to the same host and to the same address.
 
-    Remembers at least the `remembered` most recently contacted of each. Entries whose gap has not passed are kept up to
-    eight times that number; beyond it some are dropped, and `unwatched` counts them.
+    Remembers at least the `remembered` most recently contacted of each. Entries whose delay has not passed are kept up
+    to eight times that number; beyond it some are dropped, and `unwatched` counts them.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class PolitenessAudit:
         domain = None if host is None or self._domain_of is None else self._domain_of(host)
         for memory, key in ((self._hosts, host), (self._addresses, address), (self._domains, domain)):
             if key is not None:
-                entry = memory.entry(key, 0.0)  # no other gap is known to have passed
+                entry = memory.entry(key, 0.0)  # no other delay is known to have passed
                 entry.free_at = max(entry.free_at, until)
 
     def _begin(self, memory: "_Memory", what: str, key: str, at: Instant) -> None:
@@ -171,7 +171,7 @@ class _Memory:
         return entry
 
     def _sweep(self, now: float) -> None:
-        """Drop the oldest entries whose gap has passed, until a tenth of the room is free.
+        """Drop the oldest entries whose delay has passed, until a tenth of the room is free.
 
         Amortised O(1): if few could be dropped, the next sweep waits until there are half as many again.
         """

@@ -111,7 +111,7 @@ class Columns:
 
 
 PAGE_COLUMNS = Columns(
-    ("FETCHED", "<20"), ("PRIORITY", ">8"), ("DEPTH", ">5"), ("BYTES", ">9"), ("STATUS", "<9"), ("URL", "")
+    ("FETCHED", "<20"), ("PRIORITY", ">8"), ("DEPTH", ">5"), ("BYTES", ">9"), ("STATUS", "<13"), ("URL", "")
 )
 
 

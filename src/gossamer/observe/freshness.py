@@ -3,6 +3,7 @@ the metrics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, TypedDict
 
 from gossamer.observe import formatter
 
@@ -12,7 +13,7 @@ class FreshnessMetrics:
     """Rates are recent visits per day."""
 
     fresh: float | None = None  # estimated share of pages that have not changed since our visit; None: unknown
-    price: float | None = None  # of a visit (`gossamer.recrawl.visit_value`); None: nothing was planned yet
+    price: float | None = None  # minimum value of a recrawl (`gossamer.recrawl.price`); None: nothing was planned yet
     scheduled: int = 0  # URLs with a date for their next visit
     demand: float = 0.0  # visits per day that these URLs need
     budget: float | None = None  # visits per day that may go to URLs visited before
@@ -66,7 +67,22 @@ def _mean(values: Sequence[tuple[float | None, int]]) -> float | None:
     return sum(value * weight for value, weight in known) / total
 
 
-def freshness_object(metrics: FreshnessMetrics) -> dict[str, object]:
+class FreshnessObject(TypedDict):
+    freshness: Annotated[float | None, "estimated share of pages that are unchanged since their last visit"]
+    price: Annotated[float | None, "the minimum value of a recrawl"]
+    scheduled: Annotated[int, "URLs with a date"]
+    visits_a_day: Annotated[float, "visits that these URLs demand"]
+    budget: Annotated[float | None, "visits allowed per day"]
+    budget_used: Annotated[float | None, "share of the budget in use"]
+    refreshes_a_day: float
+    discoveries_a_day: float
+    refresh_share: Annotated[float | None, "share of visits to known URLs"]
+    overdue: Annotated[int, "URLs whose date has passed"]
+    waiting: Annotated[int, "pages queued for another visit"]
+    dear_hosts: Annotated[int, "hosts with a higher minimum, because they allow too few visits"]
+
+
+def freshness_object(metrics: FreshnessMetrics) -> FreshnessObject:
     """As a JSON object."""
     used, share = metrics.budget_used, metrics.refresh_share
     return {

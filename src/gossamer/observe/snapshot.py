@@ -12,14 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal, TypedDict
 
 import msgspec
 
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
-from gossamer.observe.freshness import FreshnessMetrics, freshness_object
+from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object
 from gossamer.sketch import Spread
 
 StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
@@ -145,7 +145,7 @@ class Snapshot:
     in_flight: int = 0
     urls_in_memory: int = 0
     urls_by_front: tuple[int, ...] = ()
-    drawn: tuple[int, ...] = ()  # choices of the selector, by class
+    drawn: tuple[int, ...] = ()  # choices of the selector, by group
     selector_shares: tuple[float, ...] = ()  # the same in percent
     load: str = "normal"
     load_reason: str = ""  # readable text
@@ -186,9 +186,74 @@ class Snapshot:
         return self.queued > 0 or self.in_flight > 0 or rereading
 
 
-def to_contract(snapshot: Snapshot) -> dict[str, object]:
+class SeedsObject(TypedDict):
+    given: int
+    stored: int
+    failed: Annotated[dict[str, int], "by reason"]
+
+
+class ReadmissionObject(TypedDict):
+    pages: Annotated[int, "pages to read again for refused links"]
+    done: Annotated[int, "pages that were read"]
+    returned: Annotated[int, "URLs queued"]
+    unreadable: Annotated[int, "pages that could not be read"]
+
+
+class CrawlObject(TypedDict):
+    """`crawl/1`. Counts are of the whole crawl, those of earlier runs included."""
+
+    v: Literal[1]
+    pages: Annotated[int, "documents stored"]
+    fetched: Annotated[int, "responses received"]
+    bytes: int
+    discovered: Annotated[int, "known URLs"]
+    queued: int
+    duplicates: int
+    near_duplicates: int
+    sitemaps: int
+    sitemap_urls: int
+    errors: Annotated[dict[str, int], "by reason"]
+    excluded: Annotated[dict[str, int], "by reason"]
+    dead: Annotated[int, "dead letters"]
+    hosts: int
+    seconds: Annotated[float, "duration of this run"]
+    cpu_seconds: Annotated[float, "of this run"]
+    max_rss_bytes: Annotated[int, "largest memory of this run"]
+    politeness_violations: Annotated[int, "gaps that were too short, by the audit"]
+    finished: Annotated[bool, "nothing is left to do"]
+    stopped: Annotated[StopReason | None, "why it ended; null while it runs"]
+    seeds: Annotated[SeedsObject, "what became of the seeds"]
+    readmission: Annotated[ReadmissionObject | None, "what wider rules brought back; null if they did not become wider"]
+    run_pages: Annotated[int, "documents stored in this run"]
+    statuses: Annotated[dict[str, int], "responses by class of status"]
+    redirects: int
+    refreshed: Annotated[int, "visits to URLs visited before"]
+    not_modified: int
+    unchanged: int
+    changed: int
+    reported: Annotated[int, "visits brought forward because a sitemap or feed reported a change"]
+    recrawl: FreshnessObject
+    missing: Annotated[int, "URLs that answered 4xx"]
+    next_missing: Annotated[str | None, "when the next of them is tried again"]
+    gone: int
+    robots_fetched: int
+    dns_queries: int
+    dns_failing: bool
+    proxy_failing: bool
+    drawn: Annotated[list[int], "visits by class"]
+    selector_shares: Annotated[list[float], "percentage of visits by class"]
+    load: Annotated[str, "normal or high"]
+    store_failing: bool
+    store_slow: bool
+    commits: int
+    commit_seconds: float
+    worst_loop_lag: float
+
+
+def to_contract(snapshot: Snapshot) -> CrawlObject:
     """The JSON object of `--json`: the documented keys and some more."""
     return {
+        "v": 1,
         "pages": snapshot.pages,
         "fetched": snapshot.fetched,
         "bytes": snapshot.bytes,
@@ -238,11 +303,11 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
     }
 
 
-def _seeds_object(seeds: SeedCounts) -> dict[str, object]:
+def _seeds_object(seeds: SeedCounts) -> SeedsObject:
     return {"given": seeds.given, "stored": seeds.stored, "failed": dict(seeds.failed)}
 
 
-def _readmission_object(found: ReadmissionCounts | None) -> dict[str, int] | None:
+def _readmission_object(found: ReadmissionCounts | None) -> ReadmissionObject | None:
     if found is None:
         return None
     return {

@@ -13,7 +13,7 @@ from gossamer.observe import formatter
 from gossamer.observe.freshness import format_budget, format_rates
 from gossamer.observe.snapshot import Rates, Snapshot, sparkline
 
-CLASS_NAMES = ("high", "medium", "low")
+GROUP_NAMES = ("high", "medium", "low")
 _TWO_COLUMNS = 76
 _WIDEST = 120
 _GUTTER = 4
@@ -27,7 +27,7 @@ _BAD = "bold red"
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Target shares of the selector by class, under normal and under high load."""
+    """Target shares of the selector by group, under normal and under high load."""
 
     normal: tuple[float, ...]
     high: tuple[float, ...]
@@ -145,14 +145,14 @@ def _queue(snapshot: Snapshot, shares: Shares, width: int) -> list[Text]:
     total = sum(snapshot.drawn)
     targets = shares.percent(snapshot.load)
     if snapshot.urls_by_front and len(snapshot.urls_by_front) != len(targets):
-        targets = ()  # the ordering has other classes than the shares are configured for
+        targets = ()  # the ordering has other groups than the shares are configured for
     number = formatter.short_count if snapshot.load == "high" else formatter.count
     known = f"{number(snapshot.queued)} of {number(snapshot.discovered)} known"
     lines = [_title(width, "Queue", known)]
     if snapshot.load == "high":
         lines[0].append(", high load", _WARN)
     for i, in_memory in enumerate(snapshot.urls_by_front or (0,) * len(targets)):
-        name = CLASS_NAMES[i] if i < len(targets) and i < len(CLASS_NAMES) else f"class {i}"
+        name = GROUP_NAMES[i] if i < len(targets) and i < len(GROUP_NAMES) else f"class {i}"
         observed = f"{100.0 * snapshot.drawn[i] / total:.0f} %" if total and i < len(snapshot.drawn) else "-"
         target = f" of {targets[i]:.0f} %" if i < len(targets) else ""
         lines.append(
@@ -220,11 +220,10 @@ def _freshness(snapshot: Snapshot, width: int) -> list[Text]:
     """Estimated freshness of the copies and its cost."""
     metrics = snapshot.freshness
     fresh = "unknown" if metrics.fresh is None else f"{100 * metrics.fresh:.1f} % of pages"
-    price = "-" if metrics.price is None else f"{metrics.price:.3g}"
     due = metrics.overdue + metrics.waiting
     return [
         _title(width, "Estimated freshness", fresh),
-        _row(width, "price", price, note=format_budget(metrics)),
+        _row(width, "scheduled", formatter.count(metrics.scheduled), note=format_budget(metrics)),
         _row(
             width,
             "due",

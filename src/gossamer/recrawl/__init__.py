@@ -5,14 +5,12 @@ why. The modules:
 
     estimate      how often does a page change? did it change, or only clocks, tokens and advertisements? priors by host
     change_hints  Last-Modified, sitemaps and feeds, and whether those of a host can be trusted
-    visit_value   the value of a visit, and when it exceeds its price
-    price         the price of a visit, adjusted to the budget; a higher one for hosts that allow too few visits
+    price         the value of a visit, and its price: by the budget, and higher for hosts that allow too few visits
     budget        the refresh budget as a token bucket; rates of visits
     rules         the user's rules for hosts, patterns, types and states: gaps and limits
     policy        what a policy is; `policies` has ours, by name. `optimal` joins all of the above
     planner       plans the next visit after each visit
-    host_backlog  per-host backlog of requeued URLs
-    due           postpones or advances due URLs, inside the commit
+    due           per-host backlog of requeued URLs; postpones or advances due URLs, inside the commit
     freshness     estimated freshness of the copies
 
 Invariants:

@@ -137,8 +137,8 @@ class HostChangeHistory:
     @staticmethod
     def from_text(text: str) -> "HostChangeHistory":
         """The inverse of `to_text`."""
-        lies, rates, trust, *price = json.loads(text)
-        return HostChangeHistory(HostRates(*rates), HostTrust(*trust), lies, price=price[0] if price else 0.0)
+        stale, rates, trust, *price = json.loads(text)
+        return HostChangeHistory(HostRates(*rates), HostTrust(*trust), stale, price=price[0] if price else 0.0)
 
 
 class ChangeHint(NamedTuple):

@@ -1,8 +1,7 @@
 """Plans the next visit after each visit; conditional requests for known pages.
 
-Everything known about a URL or a host is in its row; the planner caches that of the hosts in memory, and has the price
-of a visit.
-The policies in `recrawl.policies` are pure.
+Everything known about a URL or a host is in its row; the planner caches host data, and holds the current
+recrawl threshold (the price). The policies in `recrawl.policies` are pure.
 """
 
 import re
@@ -27,13 +26,11 @@ from gossamer.recrawl.change_hints import (
     judge_not_modified,
     kept_field,
 )
-from gossamer.recrawl.due import DueDates
+from gossamer.recrawl.due import DueDates, HostBacklogs
 from gossamer.recrawl.estimate import USUAL, Estimate, HostRates, Verdict, verdict_on
-from gossamer.recrawl.host_backlog import HostBacklogs
 from gossamer.recrawl.policy import EMPTY_MEMORY, Memory, RecrawlPolicy, RecrawlSettings, Visited
-from gossamer.recrawl.price import LATE, PRICE, Price, price_text, share_of_refresh
+from gossamer.recrawl.price import LATE, PRICE, Price, price_text, share_of_refresh, value_of_new
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRules, Ruling, page_status, prior_of
-from gossamer.recrawl.visit_value import value_of_new
 
 PROBE: Final = 10
 """Every tenth visit is unconditional, to detect servers that always answer 304."""
@@ -41,10 +38,16 @@ PROBE: Final = 10
 _PLAIN = re.compile(rf"[ -~]{{1,{MAX_VALIDATOR_CHARS}}}").fullmatch
 
 
-def conditions_for(before: PreviousVisit | None, *, lies: bool) -> tuple[tuple[str, str], ...]:
-    """The conditional header fields of a request. Empty if we have no complete document, or if the host `lies`: its
-    validators stayed the same when documents changed."""
-    if before is None or lies or not before.has_document or not before.whole or before.visits % PROBE == PROBE - 1:
+def conditions_for(before: PreviousVisit | None, *, unreliable_validators: bool) -> tuple[tuple[str, str], ...]:
+    """The conditional header fields of a request. Empty if we have no complete document, or with
+    `unreliable_validators`: those of the host stayed the same when documents changed."""
+    if (
+        before is None
+        or unreliable_validators
+        or not before.has_document
+        or not before.whole
+        or before.visits % PROBE == PROBE - 1
+    ):
         return ()
     fields = []
     if before.etag is not None and _PLAIN(before.etag):
@@ -204,7 +207,9 @@ class RecrawlPlanner:
     def conditions(self, visit: Visit) -> tuple[tuple[str, str], ...]:
         """The conditional header fields for a visit."""
         known = self._hosts.get(visit.host_id)
-        return conditions_for(visit.task.previous, lies=known is not None and known.stale_validators > 0)
+        return conditions_for(
+            visit.task.previous, unreliable_validators=known is not None and known.stale_validators > 0
+        )
 
     # --- outcomes ---------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from gossamer.recrawl.estimate import (
     unchanged,
 )
 from gossamer.recrawl.policy import Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, format_duration, planned
-from gossamer.recrawl.visit_value import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
+from gossamer.recrawl.price import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
 
 NUTCH_FIRST = 30 * DAY
 NUTCH_LEAST, NUTCH_MOST = 60.0, 365 * DAY

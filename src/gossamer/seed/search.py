@@ -235,5 +235,5 @@ def provider_for(config: Config) -> SearchProvider:
     where = f"the search engine {entry_label(entries[name])}"
     provider = load_plugin(entries[name], SearchProvider, where, "gossamer.seed.search.SearchProvider", base)
     if provider.name != name:
-        raise UsageError(f"{where} calls itself {provider.name!r}")
+        raise UsageError(f"{where} has another name, {provider.name!r}")
     return provider

@@ -82,7 +82,7 @@ class Control:
         self._is_superseded = False  # other limits are about to be applied
         self._requeued = self._unchecked = 0  # by the last change of limits
         self.changes = 0  # number of changes of the configuration or the overrides
-        opened.crawl.engine.paused = overrides.paused
+        opened.crawl.engine.pause(overrides.paused)
 
     @property
     def config(self) -> Config:
@@ -322,7 +322,7 @@ class Control:
         return politeness_for(self._base, host).min_delay
 
     async def delay_host(self, host: HostKey, seconds: float | None) -> None:
-        """Set the minimum gap after each response of the host; None: as configured."""
+        """Set the minimum delay after each response of the host; None: as configured."""
         async with self._changing:
             self._require_available()
             self._overrides.hosts.set_delay(host, None if seconds is None else Seconds(seconds))

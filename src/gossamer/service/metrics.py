@@ -177,7 +177,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         "gossamer_front_queue_urls",
         "gauge",
-        "URLs in memory by class, 0 the highest",
+        "URLs in memory by group of classes, 0 the highest",
         lambda s: _by_front(s.urls_by_front),
         "front",
         FRONTS,
@@ -185,19 +185,26 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         "gossamer_selector_turns",
         "counter",
-        "Visits by class, this run",
+        "Visits by group of classes, this run",
         lambda s: _by_front(s.drawn),
         "front",
         FRONTS,
     ),
-    Metric("gossamer_selector_share", "gauge", "Observed share of visits by class, 0 to 1", _shares, "front", FRONTS),
+    Metric(
+        "gossamer_selector_share",
+        "gauge",
+        "Observed share of visits by group of classes, 0 to 1",
+        _shares,
+        "front",
+        FRONTS,
+    ),
     Metric(
         "gossamer_load_high", "gauge", "1 while the selector uses the shares for high load", lambda s: s.load == "high"
     ),
     Metric(
         "gossamer_hosts",
         "gauge",
-        "Hosts in memory: ready, waiting for their gap to pass, parked behind another host of their address, other",
+        "Hosts in memory: ready, waiting for their delay to pass, parked behind another host of their address, other",
         _hosts,
         "state",
         ("ready", "waiting", "parked", "other"),
@@ -296,7 +303,9 @@ METRICS: Final[tuple[Metric, ...]] = (
         "Estimated share of pages that have not changed since the last visit, 0 to 1",
         lambda s: s.freshness.fresh,
     ),
-    Metric("gossamer_refresh_price", "gauge", "Price of a visit in the recrawl plan", lambda s: s.freshness.price),
+    Metric(
+        "gossamer_refresh_price", "gauge", "Minimum value of a recrawl (docs/RECRAWL.md)", lambda s: s.freshness.price
+    ),
     Metric(
         "gossamer_refresh_budget",
         "gauge",
@@ -325,7 +334,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         "gossamer_refresh_dear_hosts",
         "gauge",
-        "Hosts with a higher price because they allow too few visits",
+        "Hosts with a higher minimum value of a recrawl, because they allow too few visits",
         lambda s: s.freshness.dear_hosts,
     ),
     # the process

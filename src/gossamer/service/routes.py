@@ -296,7 +296,7 @@ def _add_hosts(app: FastAPI, dependencies: Dependencies) -> None:
     )
     async def steer(host: HostName, request: Request) -> dict[str, Any]:
         """`pause`: the host is not contacted until it is resumed. `drop`: its URLs become excluded when they would be
-        visited, and are requeued when the host is resumed. `delay`: sets the minimum gap in seconds after each
+        visited, and are requeued when the host is resumed. `delay`: sets the minimum delay in seconds after each
         response, not shorter than configured. All changes persist across restarts."""
         wanted = await read_body(request, HostAction)
         if wanted.action == "delay" and "seconds" not in wanted.model_fields_set:

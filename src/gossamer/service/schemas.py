@@ -163,7 +163,7 @@ class HostAction(Body):
     action: Literal["pause", "resume", "delay", "drop"]
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="with `delay` only: the minimum gap after a response; null for the configured one",
+        description="with `delay` only: the minimum delay after a response; null for the configured one",
     )
 
     model_config = ConfigDict(
@@ -245,7 +245,7 @@ class HostAnswer(BaseModel):
     stored: int
     known: int
     address: str | None
-    delay: float = Field(description="gap after a response that is in force")
+    delay: float = Field(description="delay after a response that is in force")
     next_contact: str | None
     wait: float = Field(description="time until it may be contacted")
     rest_reason: str | None
@@ -255,7 +255,7 @@ class HostAnswer(BaseModel):
     cuts: list[dict[str, str]] = Field(description="parts of the site excluded as traps")
     paused: bool = Field(description="not contacted until it is resumed")
     dropped: bool = Field(description="its URLs become excluded when they would be visited")
-    ordered_delay: float | None = Field(description="minimum gap after a response set through the API")
+    ordered_delay: float | None = Field(description="minimum delay after a response set through the API")
 
 
 class SteeredHost(HostAnswer):

@@ -27,9 +27,8 @@ from gossamer.service.access import App, Policy, allowed_names, token_in
 from gossamer.service.app import make_app
 from gossamer.service.bridge import CrawlBridge, LiveCrawl
 from gossamer.service.control import Control, Unavailable
-from gossamer.service.event_stream import EventStream
+from gossamer.service.event_stream import EventStream, LiveProbes
 from gossamer.service.front_process import Listening, fork_front, stop_front
-from gossamer.service.history import LiveProbes
 from gossamer.service.http_server import listen
 from gossamer.service.metrics import Metrics
 from gossamer.service.queries import ReadQueries
@@ -119,7 +118,7 @@ async def _run(
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     crawl = opened.crawl
-    crawl.engine.keep_open = True
+    crawl.engine.keep_open()
     crawl.store.patience, crawl.store.outlasts_full_disk = STORE_PATIENCE, True
     policy = policy_for(config.service, token_in(crawl.directory.token))
     control = Control(opened, config, overrides, patience=COMMIT_PATIENCE)

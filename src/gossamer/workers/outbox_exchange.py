@@ -7,7 +7,6 @@ URLs leave the outbox. An owner that was restarted is sent again what it has not
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine
-from dataclasses import replace
 
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.crawl import Crawl
@@ -110,10 +109,9 @@ class OutboxExchange(CrawlObserver):
         engine = self._crawl.engine
         if pages is not None:
             pages = max(pages, engine.pages + engine.in_flight + len(engine.documents))
-        engine.limits = replace(engine.limits, max_pages=pages)
+        engine.change_page_limit(pages)
         if pages is not None:
             self._link.send(QUOTA, pages)
-        engine.pump()
 
     async def report_activity(self) -> None:
         """Report to the hub whenever the activity changes."""

@@ -63,7 +63,7 @@ class Worker:
     async def run(self) -> Snapshot:
         """Crawl until stopped. Returns the last snapshot, with everything committed."""
         engine = self._opened.crawl.engine
-        engine.keep_open = True
+        engine.keep_open()
         await self._go.wait()
         watching = asyncio.create_task(self._exchange.report_activity())
         self._exchange.send_all()

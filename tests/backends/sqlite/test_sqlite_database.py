@@ -135,7 +135,7 @@ def test_a_database_of_somebody_else_is_refused_and_left_alone(tmp_path: Path, o
     foreign_database(path)
     before = path.read_bytes()
 
-    with pytest.raises(NotThisCrawl, match="not one of Gossamer's"):
+    with pytest.raises(NotThisCrawl, match="a database of another program"):
         opening(path)
 
     assert path.read_bytes() == before

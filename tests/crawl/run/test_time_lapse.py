@@ -43,7 +43,7 @@ def test_a_rehearsal_stays_one(tmp_path: Path) -> None:
 def test_a_crawl_of_the_world_is_not_rehearsed_on(tmp_path: Path) -> None:
     (tmp_path / "crawl.db").touch()
 
-    with pytest.raises(ConfigError, match="no rehearsal"):
+    with pytest.raises(ConfigError, match="not a time-lapse crawl"):
         clock_in(tmp_path, FAST)
     assert not (tmp_path / CLOCK_FILE).exists()
 

@@ -9,7 +9,7 @@ import pytest
 from gossamer.clock import VirtualClock
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.cache import Addresses, CacheLimits
-from gossamer.fetch.dns.resolver import ResolveLater, Resolver
+from gossamer.fetch.dns.resolver import ResolveLater, Resolver, ResolverRules
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import HostKey, Seconds
 from tests.name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, aaaa, name_server
@@ -24,7 +24,7 @@ async def resolving(
 ) -> AsyncIterator[tuple[Resolver, NameServer, VirtualClock]]:
     clock = VirtualClock()
     async with name_server(zone) as server:
-        resolver = Resolver([server.address], clock, limits or CacheLimits(), answer_time=Seconds(answer_time))
+        resolver = Resolver([server.address], clock, ResolverRules(Seconds(answer_time), cache=limits or CacheLimits()))
         try:
             yield resolver, server, clock
         finally:
@@ -89,7 +89,7 @@ def test_each_way_of_not_answering_has_its_name(reply: Reply, expected: Failure)
 
 def test_a_name_server_that_is_not_there_counts_as_silent() -> None:
     async def main() -> Addresses | Failed:
-        resolver = Resolver(["127.0.0.1:1"], VirtualClock(), answer_time=Seconds(0.3))
+        resolver = Resolver(["127.0.0.1:1"], VirtualClock(), ResolverRules(Seconds(0.3)))
         try:
             return await resolver.resolve(X)
         finally:
@@ -202,7 +202,7 @@ def test_no_more_names_are_looked_up_at_a_time_than_may_be_and_the_others_come_b
     async def main() -> None:
         clock = VirtualClock()
         async with name_server(lambda _host, _kind: Reply(silent=True)) as server:
-            resolver = Resolver([server.address], clock, max_lookups=3)
+            resolver = Resolver([server.address], clock, ResolverRules(max_lookups=3))
             try:
                 waiting = [asyncio.create_task(resolver.resolve(HostKey(f"{n}.test"))) for n in range(3)]
                 await asyncio.sleep(0)

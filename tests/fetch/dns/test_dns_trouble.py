@@ -10,7 +10,7 @@ import pytest
 from gossamer.clock import VirtualClock
 from gossamer.fetch.dns.backoff import BackoffRules
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
-from gossamer.fetch.dns.resolver import ResolveLater, Resolver
+from gossamer.fetch.dns.resolver import ResolveLater, Resolver, ResolverRules
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from tests.name_server import AAAA, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, name_server
@@ -30,10 +30,9 @@ def resolver_at(
     return Resolver(
         servers,
         clock or VirtualClock(),
-        answer_time=Seconds(answer_time),
+        ResolverRules(answer_time=Seconds(answer_time), backoff=BackoffRules(jitter=0.0)),
         chance=random.Random(3),
         domain_of=(lambda host: Domain(".".join(host.split(".")[-2:]))) if domain_of else None,
-        backoff=BackoffRules(jitter=0.0),
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.fetch.http.deadlines import Progress, SweepState, overdue, sweep_interval
+from gossamer.fetch.http.failures import Progress, SweepState, overdue, sweep_interval
 from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.fetch.robots import parse_robots
-from gossamer.fetch.robots.parse import LONGEST_DELAY, MAX_BYTES, MAX_SITEMAPS
+from gossamer.fetch.robots.decision import LONGEST_DELAY, MAX_BYTES, MAX_SITEMAPS
 from tests.table import table
 
 

@@ -79,7 +79,7 @@ BROKEN = {
     "other": ("broken:Other", "is not a subclass of gossamer.frontier.orderings.Ordering"),
     "made": ("broken:made", "is not a subclass of gossamer.frontier.orderings.Ordering"),
     "needy": ("broken:Needy", "cannot be constructed: TypeError"),
-    "nameless": ("broken:Nameless", "calls itself 'bfs'"),
+    "nameless": ("broken:Nameless", "has another name, 'bfs'"),
 }
 BROKEN_CODE = """
 from gossamer.frontier.orderings import Ordering

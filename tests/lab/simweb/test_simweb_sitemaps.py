@@ -6,8 +6,7 @@ import re
 from gossamer.lab.simweb.audit import ground_truth
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.hosts import Kind
-from gossamer.lab.simweb.sitemaps import HIDDEN, Form
-from gossamer.lab.simweb.web import SimWeb
+from gossamer.lab.simweb.web import HIDDEN, Form, SimWeb
 from gossamer.model.units import Instant
 
 CONFIG = SimWebConfig(hosts=40, pages=400, sitemap_hosts=0.8, disallowed_rate=0.1)

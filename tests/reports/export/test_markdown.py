@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.errors import UsageError
 from gossamer.model.units import Instant
-from gossamer.reports.export.markdown import file_name, open_folder
+from gossamer.reports.export.formats import file_name, open_folder
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,9 @@ def connect(place: Place, *, read_only: bool = False, cache_kib: int = _CACHE_KI
         uri = f"{place.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
     else:
         uri = f"file:/{place}?vfs=memdb"
-    db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30.0)
+    db = sqlite3.connect(
+        uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30.0, cached_statements=_STATEMENTS_KEPT
+    )
     db.execute(f"PRAGMA cache_size = -{cache_kib}")
     db.execute("PRAGMA temp_store = MEMORY")
     db.create_function("reversed_name", 1, reversed_name, deterministic=True)
@@ -138,7 +140,7 @@ def open_for_reading(path: Place, *, cache_kib: int = _CACHE_KIB) -> sqlite3.Con
             if version < VERSION:
                 raise OldSchema(
                     f"{path} was written by an older Gossamer (schema {version}, now {VERSION}): "
-                    "resume the crawl, and it is brought up to date"
+                    "resume the crawl to upgrade it"
                 )
         except BaseException:
             db.close()
@@ -150,12 +152,12 @@ def check_ours(db: sqlite3.Connection, path: Place) -> int:
     """The version of its schema. Raises NotThisCrawl for one that is not ours, or that we do not know."""
     found = db.execute("PRAGMA application_id").fetchone()[0]
     if found != APPLICATION_ID:
-        raise NotThisCrawl(f"{path} is a database, but not one of Gossamer's")
+        raise NotThisCrawl(f"{path} is a database of another program")
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     if not OLDEST <= version <= VERSION:
         age = "a newer" if version > VERSION else "an older"
         known = f"{OLDEST} to {VERSION}"
-        raise NotThisCrawl(f"{path} was written by {age} Gossamer (schema {version}; this one knows {known})")
+        raise NotThisCrawl(f"{path} was written by {age} Gossamer (schema {version}; this version supports {known})")
     return version
 
 
@@ -166,7 +168,8 @@ def translated(error: sqlite3.Error, path: Place) -> StoreFailed:
     return StoreFailed(f"{path}: {error}")
 
 
-_CHUNKS = (256, 32, 4, 1)
+_MOST_ROWS = 256
+_STATEMENTS_KEPT = 512  # prepared; one for many rows may be there once for each power of two
 _ROWS = "(/*rows*/)"
 
 
@@ -180,17 +183,22 @@ def _statement(sql: str, rows: int) -> str:
     return head + ", ".join([row.strip()] * rows) + tail
 
 
+def _chunk(left: int) -> int:
+    """The number of rows for one statement: a power of two, so that there are few statements to prepare."""
+    return min(_MOST_ROWS, 1 << left.bit_length() - 1)
+
+
 def write_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]]) -> int:
     """Run a statement whose row of values is between two marks, for all rows. Returns the number of rows changed."""
     if len(rows) == 1:  # as often as not
         return db.execute(_statement(sql, 1), rows[0]).rowcount
     changed = 0
-    at = 0
-    for size in _CHUNKS:
-        while len(rows) - at >= size:
-            values = tuple(chain.from_iterable(rows[at : at + size]))
-            changed += db.execute(_statement(sql, size), values).rowcount
-            at += size
+    at, left = 0, len(rows)
+    while left:
+        size = _chunk(left)
+        values = tuple(chain.from_iterable(rows[at : at + size]))
+        changed += db.execute(_statement(sql, size), values).rowcount
+        at, left = at + size, left - size
     return changed
 
 
@@ -198,12 +206,12 @@ def read_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...
     """The rows that a statement finds for all rows of values; it returns them as one list in JSON. `after` are the
     values of the parameters behind the rows. Whole numbers and texts are exact, fractions to 15 digits."""
     found: list[list[Any]] = []
-    at = 0
-    for size in _CHUNKS:
-        while len(rows) - at >= size:
-            values = (*chain.from_iterable(rows[at : at + size]), *after)
-            found += json.loads(db.execute(_statement(sql, size), values).fetchone()[0])
-            at += size
+    at, left = 0, len(rows)
+    while left:
+        size = _chunk(left)
+        values = (*chain.from_iterable(rows[at : at + size]), *after)
+        found += json.loads(db.execute(_statement(sql, size), values).fetchone()[0])
+        at, left = at + size, left - size
     return found
 
 

@@ -63,7 +63,7 @@ _shtab_gossamer_export___extractor_choices=(fast trafilatura)
 _shtab_gossamer_simulate___web_choices=(simweb)
 _shtab_gossamer_dead_pos_0_choices=(list requeue drop)
 _shtab_gossamer_dead___class_choices=(failed corrupted)
-_shtab_gossamer_schema_pos_0_choices=(page status host dead explain)
+_shtab_gossamer_schema_pos_0_choices=(page status host dead explain crawl text link verify index serve dead-requeue dead-drop)
 _shtab_gossamer_completion_pos_0_choices=(bash zsh fish)
 _shtab_gossamer_pos_0_choices=(crawl serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 

@@ -140,7 +140,7 @@ _shtab_gossamer_export_options=(
   "--format[default\: by the extension of the file, else jsonl (graph\: tsv)]:format:(jsonl csv tsv parquet)"
   {-o,--output}"[output file (default\: -, standard output)\; for markdown, a new directory]:FILE:_files"
   "--markdown[text\: add a column with the main text as Markdown]"
-  "--extractor[what finds the main text (default\: content.text of gossamer.toml, or fast)]:extractor:(fast trafilatura)"
+  "--extractor[extractor of the main text (default\: content.text of gossamer.toml, or fast)]:extractor:(fast trafilatura)"
   "--host[only pages of this host]:HOST:"
   "--since[only pages visited at TIME or later\: 2024-05-31, 2024-05-31T12\:00Z]:TIME:"
   "--until[only pages visited before TIME]:TIME:"
@@ -149,7 +149,7 @@ _shtab_gossamer_export_options=(
   "--language[only pages in this language\: en, pt-BR]:TAG:"
   "--nodes[graph\: write links as pairs of numbers, and the URLs of the numbers to FILE]:FILE:_files"
   "--parts[pages\: also export the parts of each priority, as priority_parts]"
-  "--raw[csv\: keep control characters, and text that a spreadsheet would calculate]"
+  "--raw[csv\: do not escape control characters and spreadsheet formulas]"
   "--quiet[print no progress and no summary]"
 )
 
@@ -204,7 +204,7 @@ _shtab_gossamer_pages_defaults_added=0
 
 _shtab_gossamer_schema_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  ":the output:(page status host dead explain)"
+  ":the output\: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop:(page status host dead explain crawl text link verify index serve dead-requeue dead-drop)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -246,9 +246,9 @@ _shtab_gossamer_serve_defaults_added=0
 _shtab_gossamer_simulate_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--sites[file with the first page of each site (default\: GRAPH\'s .site-starts.txt)]:FILE:_files"
-  "--no-urls[leave the pages\' URLs out of what is known]"
+  "--no-urls[ignore the URLs of the pages]"
   "--crawl[replay the links that the crawl in DIR has stored]:DIR:_files -/"
-  "--store[the crawl\'s store\: sqlite\:DIR is the same as --crawl DIR]:URL:"
+  "--store[store of the crawl\: sqlite\:DIR is the same as --crawl DIR]:URL:"
   "--web[simweb\: replay the simulated web]:NAME:(simweb)"
   "--hosts[hosts of the simulated web]:N:"
   "--pages[URLs of the simulated web]:N:"

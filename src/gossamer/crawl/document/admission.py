@@ -54,7 +54,11 @@ class Admission:
         self._key = key
         self._identities = identities or Identities(IdentityRules())  # which URLs are the same
         self._trap_observer = trap_observer
-        self.link_filter: Callable[[Url, Url], bool] | None = None  # of hooks: whether a link of a page is admitted
+        self._link_filter: Callable[[Url, Url], bool] | None = None
+
+    def filter_links(self, admits: Callable[[Url, Url], bool]) -> None:
+        """Admit only links for which `admits` is true; it is called with the URL of the page and that of the link."""
+        self._link_filter = admits
 
     def seen_statistics(self) -> SeenStatistics:
         return self._seen.statistics()
@@ -111,7 +115,7 @@ class Admission:
             trap_observer.on_links(visit, urls, hosts, fresh)
         if not fresh:
             return [], links
-        may_enter, admits, via, found_on = self.rules.may_enter, self.link_filter, _LINK, task.url_id
+        may_enter, admits, via, found_on = self.rules.may_enter, self._link_filter, _LINK, task.url_id
         entering = []
         for i in fresh:
             url, host = urls[i], hosts[i]

@@ -75,9 +75,8 @@ from gossamer.fetch.ports import SchemeFetcher
 from gossamer.fetch.robots import RobotsPolicy
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.identity import Identities, LearnedParameter
+from gossamer.filter.identity import Identities, LearnedParameter, LearningPolicy, ParameterLearner
 from gossamer.filter.links import LinkResolver
-from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier

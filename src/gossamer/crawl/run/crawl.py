@@ -1,7 +1,7 @@
 """A crawl that is ready to run: its objects, the change of its rules, and its end. Built by `assemble`."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gossamer.clock import Clock
 from gossamer.config.admission import admission_rules_for
@@ -106,8 +106,7 @@ class Crawl:
     def change_page_limit(self, pages: int | None) -> None:
         """Stop when this number of pages is stored; None for no limit. Not for a worker, whose part of the limit the
         supervisor sets."""
-        self.engine.limits = replace(self.engine.limits, max_pages=pages)
-        self.engine.pump_soon()
+        self.engine.change_page_limit(pages)
 
     async def close(self) -> None:
         """Release all resources, after the engine has ended."""

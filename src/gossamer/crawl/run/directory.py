@@ -47,7 +47,7 @@ class CrawlDirectory:
             if path.exists() and not path.is_dir():
                 raise DirectoryError(f"{path} is not a directory")
             if archive and (path / WORKERS).exists():
-                raise NotThisCrawl(f"{path} holds a crawl by several workers; go on with it by gossamer crawl")
+                raise NotThisCrawl(f"{path} holds a crawl by several workers; continue it with gossamer crawl")
             self._check_contents()
             path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -79,7 +79,7 @@ class CrawlDirectory:
             return
         if others := self._other_files():
             raise NotThisCrawl(
-                f"{self.path} holds no crawl but other files ({', '.join(others[:3])}); choose another --dir"
+                f"{self.path} contains other files and no crawl ({', '.join(others[:3])}); choose another --dir"
             )
 
     def _other_files(self) -> list[str]:
@@ -160,7 +160,7 @@ def existing_parts(directory: Path) -> list[Path]:
                 "; the crawl is running and may be about to make it" if _lock_holder(directory) is not None else ""
             )
             raise NotThisCrawl(
-                f"{directory} holds a crawl by {len(parts)} workers, and a part of it is not there: "
+                f"{directory} holds a crawl by {len(parts)} workers, and the part of one worker is missing: "
                 f"{part / DATABASE} does not exist{running}"
             )
     return parts
@@ -204,7 +204,7 @@ def settle_layout(directory: Path, workers: int, options: Mapping[str, object], 
     did in older crawls."""
     if (directory / DATABASE).exists():
         raise NotThisCrawl(
-            f"{directory} holds a crawl by one worker, not by {workers}; leave --workers out, or choose another --dir"
+            f"{directory} holds a crawl by one worker, not by {workers}; omit --workers, or choose another --dir"
         )
     found = read_layout(directory)
     if found is not None and found[0] != workers:
@@ -216,7 +216,7 @@ def settle_layout(directory: Path, workers: int, options: Mapping[str, object], 
     for part in parts_of(directory) if made else ():
         if not (part / DATABASE).exists():
             # A new one would be empty, and what the others have handed over to the old one would be lost.
-            raise NotThisCrawl(f"{part} is missing, which {directory} needs: bring it back, or begin in another --dir")
+            raise NotThisCrawl(f"{part} is missing: restore it, or start a new crawl in another --dir")
     shared = key if found is None else _shared_key(directory)
     _write(directory, workers, options, made=made, key=shared)
     return shared

@@ -181,7 +181,7 @@ def _start_hooks(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog)
     runner = HookRunner(hooks, crawl.engine.pump_soon, failed)
     crawl.engine.events.subscribe(runner)
     if runner.has_link_hooks:
-        crawl.admission.link_filter = runner.may_enter
+        crawl.admission.filter_links(runner.may_enter)
     return runner
 
 

@@ -13,7 +13,7 @@ from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
 from gossamer.clock import Clock
 from gossamer.config.admission import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.config.hosts import HostSettingsTable
-from gossamer.config.load import Config, known_shape, make_config, shape_of
+from gossamer.config.load import DELAYS_KEY, Config, delays_to_text, known_shape, make_config, shape_of
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import (
     recrawl_policy_for,
@@ -71,9 +71,15 @@ def open_archive(config: Config, directory: CrawlDirectory, committed: dict[str,
         return OpenArchive(in_memory, encoder.capture, in_memory)
     for repair in cut_back(directory.warcs, committed):
         if repair.kind is RepairKind.DAMAGED:
+            place = directory.warcs / repair.file_name
+            problem = (
+                f"damaged: {repair.committed_length} bytes were committed, {repair.length_found} are there"
+                if place.exists()
+                else f"missing ({repair.committed_length} bytes)"
+            )
             raise DirectoryError(
-                f"{directory.warcs / repair.file_name} is damaged: {repair.committed_length} bytes were committed, "
-                f"{repair.length_found} are there; gossamer verify --repair fetches again what is lost"
+                f"{place} is {problem}. Restore it, or run gossamer verify --repair --dir {directory.path}: the next "
+                "crawl then fetches the lost documents again"
             )
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
     writer = WarcWriter(
@@ -121,8 +127,8 @@ def open_database(opening: Opening) -> Database:
         db.close()
         known = formatter.number_of(len(known_seeds), "seed")
         raise NotThisCrawl(
-            f"{directory.path} holds another crawl ({known}, among them {min(known_seeds)}); "
-            f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
+            f"{directory.path} contains another crawl ({known}, including {min(known_seeds)}); "
+            f"{strangers[0].url} is not one of its seeds. Use another --dir, or --add-seeds to add it to this crawl"
         )
     return db
 
@@ -152,6 +158,7 @@ def read_metadata(
     admission = _admission_record(facts)
     hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
     facts.save_options(shape_of(config))
+    facts.save_fact(DELAYS_KEY, delays_to_text(config))
     facts.set_memory_format(recrawl_policy_for(config).memory_format)
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:

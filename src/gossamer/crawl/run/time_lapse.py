@@ -24,10 +24,10 @@ def clock_for(directory: CrawlDirectory, config: Config, *, is_new: bool) -> Clo
     if speed is None and not file.exists():
         return SteadyClock()
     if not file.exists() and not is_new:
-        raise ConfigError(_KEY, f"the crawl in {directory.path} is no rehearsal; choose another --dir")
+        raise ConfigError(_KEY, f"the crawl in {directory.path} is not a time-lapse crawl; choose another --dir")
     sections: list[FetchSection | HostSection] = [config.fetch, *config.host.values()]
     if any(section.proxy or section.proxy_env for section in sections):
-        raise ConfigError(_KEY, "a rehearsal goes through no proxy: it is for servers on this machine")
+        raise ConfigError(_KEY, "a time-lapse crawl cannot use a proxy: it is for servers on this machine")
     try:
         return SharedClock(file) if speed is None else FastClock(file, speed)
     except OSError as error:

@@ -20,11 +20,24 @@ from gossamer.sketch import Durations
 ANSWER_TIME = Seconds(5.0)
 MAX_LOOKUPS = 2048
 """Names looked up at the same time. Further ones are postponed: a slow name server must not fill memory."""
-_DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_BACKOFF = CacheLimits(), BreakerRules(), BackoffRules()
 _CANARIES = 4
 # A working resolver has the answer to a probe in its cache. Waiting for it delays a visit.
 _PROBE_PATIENCE = Seconds(1.0)
 _ROOT = HostKey(".")  # has no address, and every working resolver knows it
+
+
+@dataclass(frozen=True, slots=True)
+class ResolverRules:
+    """How long answers are waited for and kept, and what happens when there are none."""
+
+    answer_time: Seconds = ANSWER_TIME
+    max_lookups: int = MAX_LOOKUPS
+    cache: CacheLimits = CacheLimits()
+    backoff: BackoffRules = BackoffRules()
+    breaker: BreakerRules = BreakerRules()
+
+
+_DEFAULT_RULES = ResolverRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +90,24 @@ class Resolver:
         self,
         nameservers: Sequence[str] | None,
         clock: Clock,
-        limits: CacheLimits = _DEFAULT_LIMITS,
+        rules: ResolverRules = _DEFAULT_RULES,
         *,
-        answer_time: Seconds = ANSWER_TIME,
         chance: random.Random | None = None,
         domain_of: Callable[[HostKey], Domain] | None = None,
-        breaker: BreakerRules = _DEFAULT_BREAKER,
-        backoff: BackoffRules = _DEFAULT_BACKOFF,
-        max_lookups: int = MAX_LOOKUPS,
         on_outage: Callable[[bool], None] = lambda failing: None,
     ) -> None:
-        self._lookups = Lookups(nameservers, clock, answer_time)
+        self._lookups = Lookups(nameservers, clock, rules.answer_time)
         self._clock = clock
-        self._cache = DnsCache(limits)
-        self._literal_holds = limits.ceiling
+        self._cache = DnsCache(rules.cache)
+        self._literal_holds = rules.cache.ceiling
         self._chance = chance or random.Random(0)
         self._domain_of = domain_of
-        self._breaker = ResolverBreaker(breaker)
+        self._breaker = ResolverBreaker(rules.breaker)
         self._on_outage = on_outage
         self._outage = False  # as last reported
-        self._pause = breaker.pause
-        self._max_lookups = max_lookups
-        self._backoff = NameBackoff(backoff, self._chance)
+        self._pause = rules.breaker.pause
+        self._max_lookups = rules.max_lookups
+        self._backoff = NameBackoff(rules.backoff, self._chance)
         self._in_flight: dict[HostKey, asyncio.Task[Addresses | Absence | _Postponed]] = {}
         self._probing: asyncio.Task[bool] | None = None
         self._canaries: deque[HostKey] = deque(maxlen=_CANARIES)  # names that were answered, used for probes

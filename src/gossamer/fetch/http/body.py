@@ -8,7 +8,7 @@ yields to the event loop.
 A single body is bounded by `fetch.max_body_bytes`, but hundreds may be arriving at the same time, so `BodyMemory`
 bounds all of them together. When it is full, every body that has used its free share is paused: its socket is not read,
 and TCP makes the host wait. One body may always continue, the first that found the memory full, so that memory is freed
-again. Time spent paused is not counted against the host (`deadlines`).
+again. Time spent paused is not counted against the host (`failures`).
 
 Memory in use is at most the limit, one body, and the free share of each exchange in flight.
 """

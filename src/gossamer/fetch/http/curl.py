@@ -11,9 +11,17 @@ import pycurl
 
 from gossamer.clock import Clock
 from gossamer.fetch.http.body import BodyMemory
-from gossamer.fetch.http.deadlines import SweepState, exclude_pause, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
-from gossamer.fetch.http.failures import PROXY_WANTS_CREDENTIALS, CurlFailure, failure_of, may_have_contacted
+from gossamer.fetch.http.failures import (
+    PROXY_WANTS_CREDENTIALS,
+    CurlFailure,
+    SweepState,
+    exclude_pause,
+    failure_of,
+    may_have_contacted,
+    overdue,
+    sweep_interval,
+)
 from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, default_fields, session_store
 from gossamer.fetch.http.lenient import LenientReader, Target
 from gossamer.fetch.http.multi import CurlPool, IdleSockets, Place

@@ -6,8 +6,8 @@ import pycurl
 
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.codings import ACCEPT_ENCODING
-from gossamer.fetch.http.deadlines import Progress, SweepState
 from gossamer.fetch.http.exchange import Exchange
+from gossamer.fetch.http.failures import Progress, SweepState
 from gossamer.fetch.http.options import HostOptions, header_line, redacted, wire_parts
 from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.units import Seconds

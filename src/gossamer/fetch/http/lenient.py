@@ -14,8 +14,8 @@ import ssl
 from dataclasses import dataclass
 
 from gossamer.clock import Clock
-from gossamer.fetch.http.deadlines import Progress, SweepState, exclude_pause, overdue, sweep_interval
 from gossamer.fetch.http.exchange import HOLD, Exchange
+from gossamer.fetch.http.failures import Progress, SweepState, exclude_pause, overdue, sweep_interval
 from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure, Truncation
 from gossamer.model.units import Seconds

@@ -4,8 +4,8 @@ Input is the response to a request for `/robots.txt`: a file, an error page, hal
 at all. Output is a `RobotsAnswer`, which says for every path of that origin whether it may be fetched, which line
 decided, and when the file must be fetched again.
 
-Reading order: `rules.py` (the normal form of paths, patterns, many rules to one verdict), `parse.py` (bytes to rules),
-`decision.py` (what an HTTP response means).
+Reading order: `rules.py` (the normal form of paths, patterns, many rules to one verdict), `decision.py`
+(bytes to rules, and what an HTTP response means).
 
 Invariants:
   * nothing here raises for any input, and all work is linear in the size of the file plus the path;
@@ -20,11 +20,12 @@ from gossamer.fetch.robots.decision import (
     MAX_REDIRECTS,
     RobotsAnswer,
     RobotsPolicy,
+    is_product_token,
     max_age_of,
+    parse_robots,
     remembered_answer,
     rules_from_answer,
 )
-from gossamer.fetch.robots.parse import is_product_token, parse_robots
 from gossamer.fetch.robots.rules import RobotsRules, RobotsVerdict, path_of
 
 __all__ = [

@@ -1,9 +1,9 @@
 """The ordering `best-first`: the URL with the highest score, of the page and of its host, is fetched next."""
 
-from gossamer.frontier.orderings.score import OCTAVE, ScoredByLinks
+from gossamer.frontier.orderings.score import LOG2_UNIT, ScoredByLinks
 from gossamer.model.facts import DomainFacts, HostFacts, UrlFacts
 
-BUCKET = OCTAVE // 4
+BUCKET = LOG2_UNIT // 4
 """The page's part of the score is cut to a multiple of this, so that a URL does not move at every link to it."""
 
 
@@ -22,7 +22,7 @@ class BestFirst(ScoredByLinks):
         return self.of_host(host)
 
     def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
-        """The terms of the page and of the host in octaves, and what cutting takes away; the sum is the score."""
+        """The terms of the page and of the host on the log2 scale, and the rounding (`cut`); the sum is the score."""
         terms = self.page_terms(url)
         terms["cut"] = int(self.score(url)) - sum(terms.values())
-        return {name: term / OCTAVE for name, term in (terms | self.host_terms(url.host)).items()}
+        return {name: term / LOG2_UNIT for name, term in (terms | self.host_terms(url.host)).items()}

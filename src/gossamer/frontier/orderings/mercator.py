@@ -4,11 +4,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from gossamer.frontier.orderings.score import OCTAVE, ScoredByLinks
-from gossamer.model.facts import UrlFacts
+from gossamer.frontier.orderings.score import LOG2_UNIT, ScoredByLinks
 
 DEFAULT_BOUNDS = (-3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0)
-"""Octaves. Chosen on link graphs: benchmarks/results/orderings.md."""
+"""On the log2 scale. Chosen on link graphs: benchmarks/results/orderings.md."""
 
 
 class Mercator(ScoredByLinks):
@@ -28,15 +27,14 @@ class Mercator(ScoredByLinks):
         Raises ValueError with the offending value."""
         super().__init__(weights, trusted)
         self.bounds = _checked_bounds(bounds)
-        self._negative_bounds = [-OCTAVE * bound for bound in self.bounds]  # increasing, for `bisect`
+        self._negative_bounds = [-LOG2_UNIT * bound for bound in self.bounds]  # increasing, for `bisect`
         self.fronts = len(self.bounds) + 1
 
     @property
     def settings(self) -> str:
         return f"{super().settings} bounds={self.bounds}"
 
-    def score(self, url: UrlFacts) -> float:
-        return self.page_score(url)
+    score = ScoredByLinks.page_score
 
     def front_of(self, score: float) -> int:
         return bisect_left(self._negative_bounds, -score)

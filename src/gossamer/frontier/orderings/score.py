@@ -1,6 +1,6 @@
 """The score of `mercator` and `best-first`, which every URL gets that is new or moved by a link.
 
-    page   log2(0.15 + 0.85 S) - log2(1 + steps) - 0.1 log2(1 + ordinal) - log2(1 + level) + what is added
+    page   log2(0.15 + 0.85 S) - log2(1 + steps) - 0.1 log2(1 + ordinal) - log2(1 + level) + additional terms
     host   0.5 log2(min(30, (known + 1) / (fetched + 1))) - 0.1 log2(1 + number)
 
 S is the link sum (`model.facts`). Every term is multiplied by a weight and rounded to a whole number, so that sums are
@@ -17,8 +17,8 @@ from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.orderings.signals import ARTICLE, ASSET, ASSET_ENDINGS, HOME, INDEX, INDEX_NAMES, TrustedDomains
 from gossamer.model.facts import LINK_UNIT, DomainFacts, HostFacts, UrlFacts
 
-OCTAVE = 1024
-"""One octave, a factor of two in the link sum, as a whole number."""
+LOG2_UNIT = 1024
+"""A score of 1, which corresponds to doubling the link sum, as a whole number."""
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {
     "importance": 1.0,
@@ -36,7 +36,7 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "unseen": 0.5,
     "subdomains": 0.1,
 }
-"""Octaves. Chosen on link graphs: benchmarks/results/orderings.md."""
+"""On the log2 scale. Chosen on link graphs: benchmarks/results/orderings.md."""
 
 BORNE_BY_LINKS = frozenset({"importance", "links_from_others", "links", "steps"})
 """The terms that links found later change."""
@@ -57,7 +57,7 @@ _PER_UNIT = (1.0 - INITIAL) / LINK_UNIT
 class ScoredByLinks(Ordering):
     """What `mercator` and `best-first` have in common: the score."""
 
-    unit = float(OCTAVE)
+    unit = float(LOG2_UNIT)
 
     def __init__(self, weights: Mapping[str, float] | None = None, trusted: Iterable[str] = ()) -> None:
         """`weights` by name of term; others keep their default. Raises ValueError with the offending value."""
@@ -68,7 +68,7 @@ class ScoredByLinks(Ordering):
 
     def _prepare(self) -> None:
         """Multiply the weights in."""
-        weight = {name: OCTAVE * number for name, number in self.weights.items()}
+        weight = {name: LOG2_UNIT * number for name, number in self.weights.items()}
         self._importance = weight["importance"]
         self._of_steps = _table(-weight["steps"])
         self._of_ordinal = _table(-weight["ordinal"])
@@ -181,8 +181,8 @@ class ScoredByLinks(Ordering):
         return {name: term for name, term in terms.items() if self.weights[name]}
 
     def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
-        """The terms of the page in octaves; the sum is the score."""
-        return {name: term / OCTAVE for name, term in self.page_terms(url).items()}
+        """The terms of the page on the log2 scale; the sum is the score."""
+        return {name: term / LOG2_UNIT for name, term in self.page_terms(url).items()}
 
 
 @cache

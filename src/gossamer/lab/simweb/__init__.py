@@ -7,8 +7,8 @@ page at any time is computed from hashes (`chance`).
     graph      who links to whom, redirects, duplicates
     page       the HTML, from prepared paragraphs, and near-duplicates
     endless    traps and large ordinary hosts in addition to the others, if configured (`traps`)
-    sitemaps   sitemaps of some hosts, if configured
-    web        the function (host, target, time, headers) -> response, which joins the above
+    web        the function (host, target, time, headers) -> response, which joins the above; sitemaps of some
+               hosts, if configured
 
 The output is a response for each request, in-process (`web.SimWeb.respond`) or over loopback by HTTP (`server`), with
 TLS if configured (`certificates`), and DNS (`dns`); `run` starts them together, in this process or in another one.

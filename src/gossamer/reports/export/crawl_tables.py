@@ -15,8 +15,7 @@ from gossamer.reports.scores import scores_of
 if TYPE_CHECKING:
     from gossamer.extract.full_page import Wanted
     from gossamer.extract.main_text import TextExtractor
-    from gossamer.reports.export.documents import Documents
-    from gossamer.reports.export.rows import ArchivedRows, Complaint
+    from gossamer.reports.export.rows import ArchivedRows, Complaint, Documents
 
 Table = tuple[Sequence[Column], Iterator[Row]]
 
@@ -45,8 +44,7 @@ class CrawlTables:
         self.documents: Documents | None = None  # what the pages are read with, if they are
 
     def _rows(self, want: "Wanted") -> "ArchivedRows":
-        from gossamer.reports.export.documents import Documents
-        from gossamer.reports.export.rows import ArchivedRows
+        from gossamer.reports.export.rows import ArchivedRows, Documents
 
         self.documents = Documents(self._archive, want)
         return ArchivedRows(self._reader, self._wanted, self.documents, self._complain)
@@ -83,7 +81,7 @@ class CrawlTables:
     def write_markdown(self, output: str, extractor: str | None = None) -> int:
         """Write one file per page into a new directory. Returns how many. Raises UsageError."""
         from gossamer.extract.full_page import Wanted
-        from gossamer.reports.export.markdown import open_folder
+        from gossamer.reports.export.formats import open_folder
 
         want = Wanted(
             anchor_text=False, text=False, guess_language=True, markdown=True, extractor=self._extractor(extractor)

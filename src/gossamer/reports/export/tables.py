@@ -104,9 +104,11 @@ class Column(NamedTuple):
     values: tuple[str | int, ...] = ()  # empty: any
 
 
-PAGE_VERSION = 1
+VERSION = 1
+"""Of the forms of pages, links and texts."""
+_V = Column("v", Kind.WHOLE, "version of this form", False, (VERSION,))
 PAGES = (
-    Column("v", Kind.WHOLE, "version of this form", False, (PAGE_VERSION,)),
+    _V,
     Column("url", about="in canonical form", null=False),
     Column("host", null=False),
     Column("state", about="what became of the URL", null=False, values=tuple(state.word for state in UrlState)),
@@ -147,7 +149,8 @@ PAGES_WITH_PARTS = (*PAGES, Column("priority_parts", Kind.PARTS, "parts of the p
 
 def schema_name(columns: Sequence[Column]) -> str | None:
     """The name of the JSON Schema of a table, if it has one."""
-    return f"page/{PAGE_VERSION}" if tuple(columns) in (PAGES, PAGES_WITH_PARTS) else None
+    tables = {"page": (PAGES, PAGES_WITH_PARTS), "link": (LINKS,), "text": (TEXT, TEXT_WITH_MARKDOWN)}
+    return next((f"{name}/{VERSION}" for name, forms in tables.items() if tuple(columns) in forms), None)
 
 
 class PageColumns:
@@ -160,7 +163,7 @@ class PageColumns:
 
     def row(self, page: PageRow) -> Row:
         row: Row = (
-            PAGE_VERSION,
+            VERSION,
             page.url,
             page.host,
             page.state.word,
@@ -203,28 +206,30 @@ def digest_text(digest: bytes | None) -> str | None:
 
 
 LINKS = (
-    Column("source"),
-    Column("target"),
-    Column("text"),
-    Column("kind"),
+    _V,
+    Column("source", about="page with the link", null=False),
+    Column("target", null=False),
+    Column("text", about="anchor text"),
+    Column("kind", about="the element, or what a <link> says it is: a, area, canonical, alternate …", null=False),
     Column("rel"),
-    Column("nofollow", Kind.FLAG),
+    Column("nofollow", Kind.FLAG, "the link or its page says nofollow", False),
     Column("hreflang"),
 )
 TEXT = (
-    Column("url"),
-    Column("fetched_at", Kind.MOMENT),
-    Column("status", Kind.WHOLE),
-    Column("mime"),
+    _V,
+    Column("url", about="in canonical form", null=False),
+    Column("fetched_at", Kind.MOMENT, "time of the last response"),
+    Column("status", Kind.WHOLE, "HTTP status of the last response"),
+    Column("mime", about="type of the document"),
     Column("language"),
     Column("title"),
     Column("description"),
-    Column("canonical"),
-    Column("digest"),
-    Column("text"),
-    Column("text_source"),
-    Column("language_source"),
+    Column("canonical", about="canonical URL that the page declares"),
+    Column("digest", about="of the document without its codings: sha1: and base 32"),
+    Column("text", about="main text", null=False),
+    Column("text_source", about="main, guard, body, trafilatura, pdf or plain", null=False),
+    Column("language_source", about="where the language comes from", values=("declared", "guessed")),
 )
-TEXT_WITH_MARKDOWN = (*TEXT, Column("markdown"))
-EDGES_BY_URL = (Column("source"), Column("target"))
+TEXT_WITH_MARKDOWN = (*TEXT, Column("markdown", about="main text as Markdown"))
+EDGES_BY_URL = (Column("source", null=False), Column("target", null=False))
 EDGES_BY_ID = (Column("source", Kind.WHOLE), Column("target", Kind.WHOLE))

@@ -99,8 +99,8 @@ export class Rows {
 
   // Why the rows do not move; empty if they do.
   get held() {
-    if (open && this.body.contains(open.row)) return "paused while details are open";
-    return this.pointed ? "paused while you point at the table" : "";
+    if (open && this.body.contains(open.row)) return "not updated while details are open";
+    return this.pointed ? "not updated while you point at the table" : "";
   }
 
   show(items, { now = false, empty = "nothing" } = {}) {

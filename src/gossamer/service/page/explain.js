@@ -1,11 +1,11 @@
 // Explains a URL: its state and the reasons for it, with links to its host and to the pages it was found on.
 import { read } from "./api.js";
 import { $, address, button, closeDetails, hostName, element, onSubmit, notify, showBelow } from "./dom.js";
-import { dateTime, reasons } from "./text.js";
+import { dateTime, reasons, seconds } from "./text.js";
 
 const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
 const LABELS = { way: "path from the seed" };
-const OPEN = ["attempts", "finding"];
+const OPEN = ["attempts", "finding"], DURATIONS = ["took", "gap"];
 
 // Explain the URL that was clicked, next to it.
 async function explain(pressed) {
@@ -29,7 +29,7 @@ async function showExplanation(form) {
 async function tell(url) {
   $("story").replaceChildren();
   const story = await read(`/explain?${new URLSearchParams({ url })}`);
-  const { answer, form: canonical, state, reason, next, ...parts } = story;
+  const { v: _, answer, form: canonical, state, reason, next, ...parts } = story;
   const verdict = canonical.refused ? `refused: ${reasons(canonical.refused)}` : state ? `${state}${reason ? ` (${reason})` : ""}` : "never seen";
   $("story").replaceChildren(
     element("p", { class: "verdict" }, element("b", {}, verdict), element("br"), element("span", { class: "url" }, canonical.url ?? canonical.given)),
@@ -77,6 +77,7 @@ function flat(item) {
 
 function plain(name, value) {
   if (value === true) return "yes";
+  if (DURATIONS.includes(name)) return seconds(value);
   if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(4)));
   return name.endsWith("_at") ? dateTime(value) : String(value);
 }

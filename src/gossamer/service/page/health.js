@@ -69,7 +69,7 @@ function doing(s, slow) {
   if (s.state === "idle") return `Nothing pending${s.recrawl?.scheduled ? `; ${plural(s.recrawl.scheduled, "recrawl", "recrawls")} scheduled` : ""}.`;
   if (slow && s.waiting_for && !shown.size) return `Waiting for ${s.waiting_for}.`;
   const healthy = shown.size ? "" : "No problems. ";
-  return `${healthy}Up for ${seconds(s.seconds)}; ${plural(s.in_flight, "visit", "visits")} in flight, ${plural(s.hosts_waiting, "host", "hosts")} cooling down.`;
+  return `${healthy}Up for ${seconds(s.seconds)}; ${plural(s.in_flight, "visit", "visits")} in flight, ${plural(s.hosts_waiting, "host", "hosts")} waiting.`;
 }
 
 // `pagesPerSecond`: over the last few seconds.

@@ -15,12 +15,12 @@ function show(found) {
   const [state, tone] = hostState(found);
   put($("host-state"), state);
   $("host-state").className = `badge ${tone}`;
-  put($("host-why"), found.trouble ? `Problem: ${reasons(found.trouble)}.` : found.wait > 0 && found.rest_reason ? `Cooling down for ${seconds(found.wait)}: ${reasons(found.rest_reason)}.` : "");
+  put($("host-why"), found.trouble ? `Problem: ${reasons(found.trouble)}.` : found.wait > 0 && found.rest_reason ? `Waiting for ${seconds(found.wait)}: ${reasons(found.rest_reason)}.` : "");
   const facts = [
     ["known pages", count(found.known)], ["queued", count(found.queued)], ["fetched", count(found.fetched)], ["stored", count(found.stored)],
     ...Object.entries(found.excluded).map(([reason, n]) => [`excluded: ${reasons(reason)}`, count(n)]),
-    ["address", found.address ?? "unknown"], ["gap after a response", seconds(found.delay)], ["last response time", found.fetched ? seconds(found.last_took) : "–"],
-    ["next contact", found.queued === 0 ? "nothing queued" : found.wait > 0 ? `${instant(found.next_contact)}, in ${seconds(found.wait)}` : "now"],
+    ["address", found.address ?? "unknown"], ["delay after a response", seconds(found.delay)], ["last response time", found.fetched ? seconds(found.last_took) : "–"],
+    ["next contact", found.queued === 0 ? "nothing queued" : found.paused || found.dropped ? "–" : found.wait > 60 ? `${instant(found.next_contact)}, in ${seconds(found.wait)}` : found.wait > 0 ? `in ${seconds(found.wait)}` : "now"],
   ];
   fill($("host-facts"), facts, () => element("div", {}, element("dt"), element("dd")), (row, [name, value]) => { put(row.children[0], name); put(row.children[1], value); });
   fill($("host-cuts"), found.cuts, () => element("p", { class: "hint" }), (row, cut) => put(row, `Cut as a trap: ${Object.values(cut).join(", ")}`));
@@ -58,7 +58,7 @@ async function setDelay(wanted) {
   const output = $("host-delay").elements.message;
   try {
     const found = await change(path(), { action: "delay", seconds: wanted });
-    notify(wanted === null ? `${host}: the configured gap applies again` : `${host}: gap set to ${seconds(found.delay)}`);
+    notify(wanted === null ? `${host}: the configured delay applies again` : `${host}: delay set to ${seconds(found.delay)}`);
     put(output, "");
     $("host-delay").elements.seconds.blur();
     show(found);

@@ -23,7 +23,7 @@ const rows = new Rows($("hosts"), {
 // The state of a host and its colour.
 export function hostState(host) {
   const state = host.dropped ? "dropped" : host.paused ? "paused" : host.state;
-  return [state === "resting" ? "cooling down" : state, TONES[state] ?? ""];
+  return [state === "resting" ? "waiting" : state, TONES[state] ?? ""];
 }
 
 function update(row, host) {
@@ -32,7 +32,7 @@ function update(row, host) {
   badge.className = `badge ${tone}`;
   badge.title = host.trouble ?? host.rest_reason ?? "";
   const excluded = Object.values(host.excluded).reduce((a, b) => a + b, 0);
-  const next = host.queued === 0 ? "–" : host.wait > 0 ? `in ${seconds(host.wait)}` : "now";
+  const next = host.queued === 0 || host.paused || host.dropped ? "–" : host.wait > 0 ? `in ${seconds(host.wait)}` : "now";
   const values = [short(host.queued), short(host.fetched), short(host.stored), short(excluded), host.fetched ? seconds(host.last_took) : "–", seconds(host.delay), next];
   values.forEach((value, at) => put(row.cells[2 + at], value));
   const acts = host.dropped || host.paused ? ["Resume"] : ["Pause", "Drop"];

@@ -6,7 +6,7 @@ import { ANSWERED, drawHealth } from "./health.js";
 import { drawProgress } from "./progress.js";
 import { bytes, count, percent, plural, rate, seconds, short } from "./text.js";
 
-const CLASSES = ["high", "medium", "low"];
+const GROUPS = ["high", "medium", "low"];
 const MOST_REASONS = 6;
 const TONES = { running: "good", idle: "calm", paused: "warn", stopping: "warn", "store slow": "warn", "store failing": "bad" };
 
@@ -86,7 +86,7 @@ function drawTiles(s) {
 
 // --- queues ----------------------------------------------------------------------------------------------
 
-let drawn = []; // [seconds of the run, choices of the selector by class], of the last minute
+let drawn = []; // [seconds of the run, choices of the selector by group], of the last minute
 
 // Shares over the last minute: those of the whole run would lag behind a change of load.
 function recentShares(s) {
@@ -104,7 +104,7 @@ function drawFronts(s, details) {
   const make = () => element("li", {}, element("span", { class: "name" }), element("span", { class: "value" }), element("span", { class: "track", "aria-hidden": "true" }, element("i"), element("u")));
   fill($("fronts"), s.urls_by_front, make, (row, urls, at) => {
     const observed = shares[at] ?? 0, target = targets[at];
-    put(row.children[0], s.urls_by_front.length === 3 ? CLASSES[at] : `class ${at + 1}`);
+    put(row.children[0], s.urls_by_front.length === 3 ? GROUPS[at] : `class ${at}`);
     put(row.children[1], `${percent(observed)}${target === undefined ? "" : `, target ${percent(target)}`}; ${plural(urls, "URL", "URLs")}`);
     const [bar, mark] = row.children[2].children;
     bar.style.width = `${observed}%`;
@@ -115,7 +115,7 @@ function drawFronts(s, details) {
 
 const until = (bound) => (bound < 60 ? `${bound} s` : bound < 3600 ? `${bound / 60} m` : `${bound / 3600} h`);
 
-// Hosts in memory: in flight, ready, cooling down (by the time left), waiting for another host of the same address.
+// Hosts in memory: in flight, ready, waiting for their delay (by the time left) or for another host of the same address.
 function drawRests(s, details) {
   const { bounds, hosts } = details.rests;
   const columns = [

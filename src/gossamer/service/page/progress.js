@@ -28,7 +28,7 @@ function trend(s) {
 const inAbout = (left) => `in about ${seconds(left)}${left < 600 ? "" : ` (${instant(Date.now() + 1000 * left)})`}`;
 
 // Text about the end, given the changes per second and the host with the longest queue (null: not known yet). Politeness sets a
-// lower bound: that queue, with the gap of the host after each response.
+// lower bound: that queue, with the delay of the host after each response.
 export function describeEnd(s, change, longest) {
   if (s.state !== "running" || !s.queued) return "";
   const least = longest ? longest.queued * (longest.delay + longest.last_took) : 0;

@@ -27,8 +27,9 @@ export function seconds(s) {
   return `${Math.round(s / 86_400)} days`;
 }
 
-// Dates from the service: `dateTime` gives date and time, `instant` the time if it is today and the date otherwise.
-const [day, time, both] = [{ dateStyle: "short" }, { timeStyle: "medium" }, { dateStyle: "short", timeStyle: "medium" }].map((style) => new Intl.DateTimeFormat("en-GB", style));
+// Dates from the service, in the order year, month, day, as the commands print them (the locale is chosen for that): `dateTime` gives date and
+// time, `instant` the time if it is today and the date otherwise.
+const [day, time, both] = [{ dateStyle: "short" }, { timeStyle: "medium" }, { dateStyle: "short", timeStyle: "medium" }].map((style) => new Intl.DateTimeFormat("sv-SE", style));
 export const dateTime = (text) => both.format(new Date(text));
 export function instant(text) {
   const at = new Date(text);

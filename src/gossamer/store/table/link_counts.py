@@ -268,12 +268,13 @@ class LinkCounts:
                 if parts:
                     credit = credit_per_link(stored + gained.get(page, 0), parts)
                 gained[page] = -stored
-            for target in own:
-                gained[target] += credit
-            fresh = own if fresh_own == len(own) else own[:fresh_own]
+            fresh = own[:fresh_own]
             links.update(fresh)
             for target in fresh:
+                gained[target] += credit
                 sums[target] += share
+            for target in own[fresh_own:]:
+                gained[target] += credit
             within.append(_Steps(near, host, domain_id, fresh))
             for number, (target, of_domain) in enumerate(zip(others, domains, strict=True)):
                 links, from_others, gained, sums, _ = gains[of_domain]

@@ -45,9 +45,12 @@ class Metadata:
         """The settings of that ordering when the queue was put in order, in its own format."""
         return self.fact("order_settings") or ""
 
+    def save_fact(self, name: str, value: str) -> None:
+        self._db.write_rows("set_fact", [(name, value)])
+
     def save_options(self, options: Mapping[str, object]) -> None:
         """Store the options that shape the crawl, so that it can be resumed without them."""
-        self._db.write_rows("set_fact", [("options", json.dumps(options))])
+        self.save_fact("options", json.dumps(options))
 
     def set_memory_format(self, name: str) -> None:
         """Store the format in which the recrawl policy remembers pages. What a policy with another format stored is
