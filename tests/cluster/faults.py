@@ -34,6 +34,7 @@ class Faults:
     pause_at: str | None = None
     pause: float = 0.0
     lose_answer: str | None = None  # of the next commit, which is: made, not made
+    lose_pages: bool = False  # of the next one that stores pages
     cut: bool = False  # when killed, its sessions stay open, as after the loss of a machine
     killed: bool = False
     asleep_until: float = 0.0
@@ -65,6 +66,7 @@ class FaultyConnection:
 
     def __init__(self, real: Connection, faults: Faults, step: ServerClockStep, *, main: bool) -> None:
         self._real, self._faults, self._step, self._main = real, faults, step, main
+        self._stores = False
 
     @property
     def closed(self) -> bool:
@@ -79,7 +81,8 @@ class FaultyConnection:
     def execute(self, statement: str, values: tuple[object, ...] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
         if self._main:
             self._faults.point("transaction" if self._is_within() else "anywhere")
-            if statement == "COMMIT" and self._faults.lose_answer is not None:
+            self._stores = not statement.startswith("BEGIN") and (self._stores or "INTO captures" in statement)
+            if statement == "COMMIT" and self._faults.lose_answer and (self._stores or not self._faults.lose_pages):
                 return self._lose()
         else:
             while now() < self._faults.delay_heartbeats_until and not self._faults.killed:

@@ -162,7 +162,7 @@ class Run:
                 faults.delay_heartbeats_until = now() + 0.7 * TERMS.ttl
                 self.step.seconds += 3.0 if "forward" in fault else -2.0
             case "answer":
-                faults.lose_answer = "not made" if "not made" in fault else "made"
+                faults.lose_answer, faults.lose_pages = "not made" if "not made" in fault else "made", True
             case "leave":
                 if sum(not life.draining and life.ended is None for life in self.lives) > 2:
                     life.draining = True
