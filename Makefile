@@ -62,8 +62,6 @@ libraries: $(READY) ## compare the pinned HTML parser and decoders with the stan
 soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs and seeds, long random walks of the frontier
 	GOSSAMER_KILLS=1000 $(BIN)/python -m pytest -q tests/integration/test_kill_nine.py
 	GOSSAMER_POSTGRES_KILLS=50 $(BIN)/python -m pytest -q tests/integration/test_postgres_crawl.py
-	GOSSAMER_PROTOCOL_SEEDS=8 GOSSAMER_MUTANTS=12 GOSSAMER_LIVES=3 GOSSAMER_MACHINES=2000 \
-	  $(BIN)/python -m pytest -q --hypothesis-profile searching tests/cluster
 	GOSSAMER_WIDENING_KILLS=50 $(BIN)/python -m pytest -q tests/integration/test_widening.py
 	GOSSAMER_FUZZ=1500000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/fuzz
 	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/frontier
@@ -71,6 +69,8 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 	  tests/seen
 	GOSSAMER_EXAMPLES=10 $(BIN)/python -m pytest -q tests/contracts tests/lab/simulate/test_policy_orders.py \
 	  tests/lab/simweb/test_simweb_truth.py
+	GOSSAMER_PROTOCOL_SEEDS=8 GOSSAMER_MUTANTS=12 GOSSAMER_LIVES=3 GOSSAMER_MACHINES=2000 \
+	  $(BIN)/python -m pytest -q --hypothesis-profile searching tests/cluster
 	$(BIN)/python -m pytest -q -m timed
 	GOSSAMER_HOLDS=1 $(BIN)/python -m pytest -q -m "not service and not timed" tests/hostile
 	GOSSAMER_CALLS=100000 $(BIN)/python -m pytest -q tests/service/test_generated_calls.py

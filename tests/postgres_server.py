@@ -23,7 +23,7 @@ from tests.integration.crawl_process import wait_until
 
 OLDEST = 15
 """The oldest major version that a crawl can use."""
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds after which a server is taken for hanging. No test measures time by it."""
 _SETTINGS = {
     "listen_addresses": "",

@@ -46,21 +46,22 @@ class ServerClock:
     join later; so nothing that must be certain may depend on comparing the dates of two workers.
     """
 
-    def __init__(self, ask: Callable[[], float]) -> None:
+    def __init__(self, ask: Callable[[], float], monotonic: Callable[[], float] = time.monotonic) -> None:
         """`ask` returns the time of the server. The answer that came fastest counts."""
+        self._monotonic = monotonic
         found = []
         for _ in range(5):
-            before = time.monotonic()
+            before = monotonic()
             answer = ask()
-            after = time.monotonic()
+            after = monotonic()
             found.append((after - before, answer - (before + after) / 2))
         self._offset = min(found)[1]
 
     def now(self) -> Instant:
-        return Instant(time.monotonic() + self._offset)
+        return Instant(self._monotonic() + self._offset)
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return self._monotonic()
 
 
 def boot_time() -> float:

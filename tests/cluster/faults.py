@@ -10,6 +10,7 @@ import psycopg
 from psycopg import RawCursor
 
 from gossamer.backends.postgres.session import Connection
+from tests.cluster.shared_time import now
 
 _SERVER_CLOCK = re.compile(r"\b(clock_timestamp|now)\(\)")
 
@@ -33,11 +34,13 @@ class Faults:
     pause_at: str | None = None
     pause: float = 0.0
     lose_answer: str | None = None  # of the next commit, which is: made, not made
+    lose_pages: bool = False  # of the next one that stores pages
     cut: bool = False  # when killed, its sessions stay open, as after the loss of a machine
     killed: bool = False
     asleep_until: float = 0.0
     delay_heartbeats_until: float = 0.0
     left_open: list[Connection] = field(default_factory=list)
+    turned: float = 0.0  # when the main thread last did anything
 
     def point(self, place: str) -> None:
         """The main thread of the worker is here: `anywhere`, or inside a `transaction` or a `contact`."""
@@ -46,14 +49,15 @@ class Faults:
             raise Killed
         if self.pause_at in (place, "anywhere"):
             self.pause_at = None
-            self.asleep_until = time.monotonic() + self.pause
+            self.asleep_until = now() + self.pause
         self.sleep()
         if self.killed:
             raise Killed
+        self.turned = now()
 
     def sleep(self) -> None:
         """All threads of a paused worker stop."""
-        while time.monotonic() < self.asleep_until and not self.killed:
+        while now() < self.asleep_until and not self.killed:
             time.sleep(0.005)
 
 
@@ -62,6 +66,7 @@ class FaultyConnection:
 
     def __init__(self, real: Connection, faults: Faults, step: ServerClockStep, *, main: bool) -> None:
         self._real, self._faults, self._step, self._main = real, faults, step, main
+        self._stores = False
 
     @property
     def closed(self) -> bool:
@@ -76,10 +81,11 @@ class FaultyConnection:
     def execute(self, statement: str, values: tuple[object, ...] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
         if self._main:
             self._faults.point("transaction" if self._is_within() else "anywhere")
-            if statement == "COMMIT" and self._faults.lose_answer is not None:
+            self._stores = not statement.startswith("BEGIN") and (self._stores or "INTO captures" in statement)
+            if statement == "COMMIT" and self._faults.lose_answer and (self._stores or not self._faults.lose_pages):
                 return self._lose()
         else:
-            while time.monotonic() < self._faults.delay_heartbeats_until and not self._faults.killed:
+            while now() < self._faults.delay_heartbeats_until and not self._faults.killed:
                 time.sleep(0.005)
             self._faults.sleep()
             if self._faults.killed:

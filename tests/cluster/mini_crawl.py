@@ -12,6 +12,8 @@ from gossamer.cluster.lease import Lease, LeaseTerms
 from gossamer.model.units import Epoch, Seconds
 
 TERMS = LeaseTerms(Seconds(0.8))
+WAITING = Seconds(2.0)
+"""`TERMS.waiting` of the server, whose time passes also while the test does not run."""
 GAP = Seconds(0.12)
 """After an ordinary contact of a host."""
 ADDRESS_GAP = Seconds(0.02)
@@ -26,17 +28,17 @@ CREATE TABLE urls (part smallint NOT NULL, id bigint PRIMARY KEY);
 CREATE TABLE queue (part smallint NOT NULL, url_id bigint NOT NULL, PRIMARY KEY (part, url_id));
 CREATE TABLE uncounted (url_id bigint);
 CREATE TABLE due (at float8);
-CREATE TABLE hosts (host int PRIMARY KEY, next_contact float8 NOT NULL, gap float8 NOT NULL);
+CREATE TABLE hosts (id int PRIMARY KEY, next_contact float8 NOT NULL, gap float8 NOT NULL);
 CREATE TABLE captures (url_id bigint NOT NULL, epoch bigint NOT NULL);
 """
 
 STATEMENTS = {
     "load": "SELECT url_id FROM queue WHERE part = ANY($1::smallint[]) ORDER BY url_id",
-    "load_hosts": "SELECT host, next_contact, gap FROM hosts WHERE host = ANY($1::int[])",
+    "load_hosts": "SELECT id, next_contact, gap FROM hosts WHERE id = ANY($1::int[])",
     "settle": "DELETE FROM queue WHERE url_id = ANY($1::bigint[])",
     "capture": "INSERT INTO captures (url_id, epoch) SELECT url_id, $2 FROM unnest($1::bigint[]) url_id",
     "touch_hosts": """INSERT INTO hosts SELECT * FROM unnest($1::int[], $2::float8[], $3::float8[])
-        ON CONFLICT (host) DO UPDATE SET next_contact = excluded.next_contact, gap = excluded.gap""",
+        ON CONFLICT (id) DO UPDATE SET next_contact = excluded.next_contact, gap = excluded.gap""",
     "admit": """WITH fresh AS (INSERT INTO urls SELECT DISTINCT * FROM unnest($1::smallint[], $2::bigint[])
             ON CONFLICT DO NOTHING RETURNING part, id)
         INSERT INTO queue SELECT part, id FROM fresh RETURNING url_id""",

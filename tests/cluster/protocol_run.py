@@ -17,8 +17,9 @@ from gossamer.cluster import crawl_end, inbox
 from gossamer.cluster.inbox import Kind
 from gossamer.errors import StoreFailed
 from tests.cluster.faults import ServerClockStep, plain_connector
-from tests.cluster.mini_crawl import SCHEMA, STATEMENTS, TERMS, Judge, Web
+from tests.cluster.mini_crawl import SCHEMA, STATEMENTS, TERMS, WAITING, Judge, Web
 from tests.cluster.protocol_worker import Directory, Life, Mutant, Surroundings
+from tests.cluster.shared_time import now
 from tests.postgres_server import PostgresServer
 
 FAULTS = (
@@ -61,7 +62,7 @@ class Run:
         self.homes: dict[Life, Directory] = {}
 
     def verdict(self) -> Verdict:
-        began = time.monotonic()
+        began = now()
         url = self._create()
         self.around = Surroundings(url, self.web, self.judge, self.mutant, self.step)
         for _ in range(3):
@@ -85,7 +86,7 @@ class Run:
         complaints = self.judge.complaints(captured, self.max_pages)
         complaints["stalled"] = stalled
         complaints["broken assertion"] = len(failed)
-        seconds = time.monotonic() - began
+        seconds = now() - began
         return Verdict(
             +complaints, len(self.judge.contacts), sum(captured.values()), self.judge.faults, seconds, len(self.lives)
         )
@@ -95,7 +96,7 @@ class Run:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(cluster_schema())
             connection.execute(SCHEMA)
-        session = PostgresSession(plain_connector(url), TERMS.waiting, {**cluster_statements(), **STATEMENTS})
+        session = PostgresSession(plain_connector(url), WAITING, {**cluster_statements(), **STATEMENTS})
         session.execute("create_crawl", self.web.partitions, self.max_pages, 0.0)
         session.execute("create_partitions", self.web.partitions)
         inbox.send(session, [(self.web.part(page), Kind.URLS, page.to_bytes(4, "big")) for page in self.web.seeds()])
@@ -109,7 +110,7 @@ class Run:
         pages = self.max_pages or self.web.size
         at = sorted(self.chance.randrange(10, int(pages * 0.9)) for _ in planned)
         due = list(zip(at, planned, strict=True))
-        seen, since = 0, time.monotonic()
+        seen, since = 0, now()
         while True:
             for life in [
                 life for life in self.lives if life.ended in ("killed", "ended", "failed") and life in self.homes
@@ -120,8 +121,8 @@ class Run:
                 return False
             contacts = len(self.judge.contacts)
             if contacts != seen:
-                seen, since = contacts, time.monotonic()
-            if time.monotonic() - since > self.patience:
+                seen, since = contacts, now()
+            if now() - since > self.patience:
                 return True
             while due and due[0][0] <= contacts:
                 self._fail(due.pop(0)[1])
@@ -156,19 +157,19 @@ class Run:
             case "pause":
                 faults.pause, faults.pause_at = 3 * TERMS.ttl, place
             case "delay":
-                faults.delay_heartbeats_until = time.monotonic() + 0.7 * TERMS.ttl
+                faults.delay_heartbeats_until = now() + 0.7 * TERMS.ttl
             case "step":
-                faults.delay_heartbeats_until = time.monotonic() + 0.7 * TERMS.ttl
+                faults.delay_heartbeats_until = now() + 0.7 * TERMS.ttl
                 self.step.seconds += 3.0 if "forward" in fault else -2.0
             case "answer":
-                faults.lose_answer = "not made" if "not made" in fault else "made"
+                faults.lose_answer, faults.lose_pages = "not made" if "not made" in fault else "made", True
             case "leave":
                 if sum(not life.draining and life.ended is None for life in self.lives) > 2:
                     life.draining = True
 
     def _seed_late(self, url: str) -> None:
         """Seeds from outside, each when nearly everything else is stored, while the end is being decided."""
-        session = PostgresSession(plain_connector(url), TERMS.waiting, {**cluster_statements(), **STATEMENTS})
+        session = PostgresSession(plain_connector(url), WAITING, {**cluster_statements(), **STATEMENTS})
         late = [] if self.limited else list(self.web.late)
         while late and any(life.ended is None for life in self.lives):
             page = late[-1]

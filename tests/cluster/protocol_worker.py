@@ -32,10 +32,12 @@ from tests.cluster.mini_crawl import (
     POLICY,
     STATEMENTS,
     TERMS,
+    WAITING,
     Contact,
     Judge,
     Web,
 )
+from tests.cluster.shared_time import now
 
 T = TypeVar("T")
 PAUSE = 0.01
@@ -91,13 +93,11 @@ class Life:
 
         def session(*, main: bool) -> PostgresSession:
             opened = connector(surroundings.url, self.faults, surroundings.step, main=main)
-            return PostgresSession(opened, TERMS.waiting, sql)
+            return PostgresSession(opened, WAITING, sql)
 
         self._session, self._gate_session = session(main=True), session(main=True)
-        self._turned = time.monotonic()
-        self._heartbeat = Heartbeat(
-            session(main=False), self.epoch, TERMS, now=time.monotonic, turned=lambda: self._turned
-        )
+        self.faults.turned = now()
+        self._heartbeat = Heartbeat(session(main=False), self.epoch, TERMS, now=now, turned=lambda: self.faults.turned)
         self._heartbeat.lease = self._judge.leases[self.epoch] = self._mutant.lease()
         self._heartbeat._watch = self._mutant.watch()
         self._fence = Fence(self._session, self.epoch)
@@ -147,17 +147,17 @@ class Life:
     # --- the life of a member ---------------------------------------------------------------------
 
     def _join(self) -> Joined:
-        self._clock = ServerClock(lambda: self._repeat(lambda: float(self._session.fetch_value("server_time"))))
+        self._clock = ServerClock(lambda: self._repeat(lambda: float(self._session.fetch_value("server_time"))), now)
         previous = list(self._directory.epochs)
         self._directory.epochs.append(self.epoch)
         joined = self._repeat(lambda: self._membership.join(previous))
-        now = self._clock.now()
+        joined_at = self._clock.now()
         for host, gap in self._directory.hosts.items():
-            self._not_before[host] = Instant(now + gap)
+            self._not_before[host] = Instant(joined_at + gap)
         for address, gap in self._directory.addresses.items():
-            self._gates.close_until(address, Instant(now + gap), now)
-        self._gates.adopt(tuple(joined.gates), now)
-        self._partitions.on_taken(joined.owned, now)
+            self._gates.close_until(address, Instant(joined_at + gap), joined_at)
+        self._gates.adopt(tuple(joined.gates), joined_at)
+        self._partitions.on_taken(joined.owned, joined_at)
         self._load([part for part, _ in joined.owned])
         return joined
 
@@ -182,7 +182,6 @@ class Life:
             self._see_to_rest()
 
     def _turn(self) -> None:
-        self._turned = time.monotonic()
         self.faults.point("anywhere")
 
     def _repeat(self, work: Callable[[], T]) -> T:
@@ -197,17 +196,17 @@ class Life:
         return self._repeat(lambda: self._fence.run(work, stored=stored))
 
     def _every(self, what: str, seconds: float) -> bool:
-        now = time.monotonic()
-        if now < self._looked.get(what, 0.0) + seconds:
+        at = now()
+        if at < self._looked.get(what, 0.0) + seconds:
             return False
-        self._looked[what] = now
+        self._looked[what] = at
         return True
 
     def _bury(self, view: View) -> None:
         for silent in view.silent:
             if silent not in self._buried:
                 if self._commit(lambda silent=silent: self._membership.declare_dead(silent)):  # type: ignore[misc]
-                    self._judge.died(silent.epoch, time.monotonic())
+                    self._judge.died(silent.epoch, now())
                 self._buried.add(silent)
 
     def _balance(self, view: View) -> None:
@@ -256,8 +255,8 @@ class Life:
             self._messages = self._repeat(lambda: inbox.read(self._session, self._partitions.numbers(), 5))
 
     def _see_to_rest(self) -> None:
-        now = self._clock.now()
-        rested, outlived = self._partitions.rested(now), self._partitions.long_lived(now)
+        date = self._clock.now()
+        rested, outlived = self._partitions.rested(date), self._partitions.long_lived(date)
         if rested or outlived:
             self._commit(lambda: self._partitions.mark(self._session, rested=rested, outlived=outlived))
             self._partitions.on_marked(rested=rested, outlived=outlived)
@@ -292,7 +291,7 @@ class Life:
         if self._gates.acquire(address, self._clock.now()) is not None:
             return
         # The clock is read once: the contact is made at the time for which it was allowed.
-        lease, start = self._heartbeat.lease, time.monotonic()
+        lease, start = self._heartbeat.lease, now()
         page = self._todo[host][0]
         gap = LONGEST_GAP if page in self._web.slow else GAP
         address_gap = LONGEST_GAP if page in self._web.slow else ADDRESS_GAP
@@ -306,12 +305,12 @@ class Life:
             self.faults.point("contact")
         finally:
             # At the end of the lease it is cut off.
-            end = max(start, min(time.monotonic(), lease.end()))
+            end = max(start, min(now(), lease.end()))
             self._judge.contact(Contact(start, end, gap, address_gap, host, address, self.epoch))
         self._directory.hosts[host], self._directory.addresses[address] = gap, address_gap
-        now = self._clock.now()
-        self._not_before[host] = Instant(now + gap)
-        self._gates.release(address, Instant(now + address_gap))
+        date = self._clock.now()
+        self._not_before[host] = Instant(date + gap)
+        self._gates.release(address, Instant(date + address_gap))
         self._batch.append((page, self._not_before[host], gap))
 
     def _commit_batch(self) -> None:

@@ -11,10 +11,11 @@ import psycopg
 import pytest
 
 from gossamer.backends.postgres.session import PostgresSession, cluster_schema, cluster_statements
-from gossamer.cluster import crawl_end, inbox
+from gossamer.cluster import crawl_end, host_holds, inbox
 from gossamer.cluster.fence import Fence, Passage, judge, raise_generation
 from gossamer.cluster.handover import Released, first_contact
 from gossamer.cluster.heartbeat import Heartbeat
+from gossamer.cluster.host_holds import HostHold
 from gossamer.cluster.inbox import Kind
 from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.membership import Membership, Taken, TakenGate
@@ -23,7 +24,7 @@ from gossamer.cluster.partitions import Partitions
 from gossamer.cluster.shared_addresses import GatePlan, SharedAddresses, exchange
 from gossamer.cluster.watch import Silent
 from gossamer.errors import HistoryLost, LeaseLost, NameInUse, StoreFailed
-from gossamer.model.units import Epoch, Instant, Seconds
+from gossamer.model.units import Epoch, HostId, Instant, Seconds
 from tests.cluster.faults import Faults, ServerClockStep, connector
 from tests.cluster.mini_crawl import POLICY, SCHEMA, STATEMENTS
 from tests.cluster.mini_crawl import TERMS as SHORT_TERMS
@@ -38,6 +39,7 @@ T = TypeVar("T")
 TERMS = LeaseTerms(Seconds(30.0))
 """Long enough that nothing times out on a busy machine: these tests do not wait for it."""
 PARTITIONS = 4
+HOSTS = (HostId(7), HostId(8))
 
 
 @dataclass
@@ -353,6 +355,31 @@ def a_message_that_appears_late_with_a_small_id_is_not_deleted(stage: Stage) -> 
     assert [message.body for message in inbox.read(owner.session, [0, 1], 1)] == [b"slow"]
 
 
+def a_host_of_another_worker_is_contacted_while_its_owner_holds_it(stage: Stage) -> None:
+    asker, owner = stage.member(), stage.member()
+    with psycopg.connect(stage.url) as connection:
+        connection.execute("INSERT INTO hosts VALUES (7, 50.0, 1.0), (8, 50.0, 1.0)")
+    asked = asker.fence.run(lambda: [host_holds.ask(asker.session, 0, host) for host in HOSTS])
+    holds = [HostHold(0, host, message) for host, message in zip(HOSTS, asked, strict=True)]
+    for now in (100.0, 110.0):
+        for hold in holds:
+            hold.look(asker.session, now)
+    assert not any(hold.may_start(110.0) or hold.is_over(1e9) for hold in holds)
+
+    granted, dropped = inbox.read(owner.session, [0])
+    assert [host_holds.host_of(message) for message in (granted, dropped)] == list(HOSTS)
+    owner.fence.run(lambda: host_holds.grant(owner.session, granted, Instant(60.0)))
+    owner.fence.run(lambda: inbox.delete(owner.session, [dropped]))
+    for hold in holds:
+        hold.look(asker.session, 125.0)
+
+    assert stage.ask("SELECT id, next_contact FROM hosts ORDER BY id") == [(7, 180.0), (8, 50.0)]
+    assert [hold.may_start(140.0) for hold in holds] == [True, False]
+    assert [hold.is_over(140.0) for hold in holds] == [False, True]
+    assert holds[0].is_over(140.1)
+    assert host_holds.START_WITHIN + host_holds.LONGEST_REQUEST + 30.0 <= host_holds.HELD_FOR
+
+
 def an_address_has_one_holder_also_while_that_joins(stage: Stage) -> None:
     first, again, other = stage.worker("same"), stage.worker("same"), stage.member()
     first.membership.join()
@@ -463,6 +490,7 @@ STEPS = (
     a_host_rests_before_its_next_owner_contacts_it,
     no_contact_starts_without_a_lease,
     a_message_that_appears_late_with_a_small_id_is_not_deleted,
+    a_host_of_another_worker_is_contacted_while_its_owner_holds_it,
     an_address_has_one_holder_also_while_that_joins,
     an_address_passes_on_with_its_rest,
     what_a_dead_worker_was_granted_comes_back,

@@ -8,8 +8,8 @@ domains: takes free ones, gives up what exceeds its share, and loses all of them
 partition of another worker goes to the *inbox* of that partition.
 
 In reading order: `lease`, `watch`, `share` and `handover`, which decide and do no IO; `fence`, `heartbeat`,
-`membership`, `partitions`, `inbox`, `shared_addresses`, `page_grants` and `crawl_end`, which run named statements on a
-`Session`.
+`membership`, `partitions`, `inbox`, `host_holds`, `shared_addresses`, `page_grants` and `crawl_end`, which run named
+statements on a `Session`.
 
 What always holds: a host is contacted by one worker at a time, and by the next one only after a rest; a page is stored
 once; nothing that was committed is lost. None of it depends on comparing the clocks of two machines.

@@ -1,7 +1,8 @@
 """The share of a worker: how many partitions it should own, and which it gives up."""
 
 from collections.abc import Mapping
-from math import floor, fsum
+from fractions import Fraction
+from math import floor
 
 from gossamer.model.units import Epoch
 
@@ -13,8 +14,8 @@ def shares(partitions: int, weights: Mapping[Epoch, float]) -> dict[Epoch, int]:
     All workers that see the same members come to the same result. Rounding up for everybody would leave some without
     any partition: of 31 workers with 9 each out of 256, two have none (ADR 25).
     """
-    total = fsum(weights.values())  # the same in any order
-    exact = {epoch: partitions * weight / total for epoch, weight in weights.items()}
+    total = sum(map(Fraction, weights.values()))  # exact: with floats, the order of additions would decide ties
+    exact = {epoch: partitions * Fraction(weight) / total for epoch, weight in weights.items()}
     found = {epoch: floor(part) for epoch, part in exact.items()}
     by_remainder = sorted(exact, key=lambda epoch: (found[epoch] - exact[epoch], epoch))
     for epoch in by_remainder[: partitions - sum(found.values())]:

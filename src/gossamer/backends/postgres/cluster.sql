@@ -95,6 +95,16 @@ LIMIT $2
 -- name: delete_from_inbox
 DELETE FROM inbox i USING unnest($1::smallint[], $2::bigint[]) t (part, id) WHERE i.part = t.part AND i.id = t.id
 
+-- Holds of hosts. The message and the host's date are of one moment.
+-- name: ask_for_hold
+INSERT INTO inbox (part, kind, body) VALUES ($1, 'hold', $2) RETURNING id
+
+-- name: hold_state
+SELECT EXISTS (SELECT 1 FROM inbox WHERE part = $1 AND id = $2), (SELECT next_contact FROM hosts WHERE id = $3)
+
+-- name: hold_host
+UPDATE hosts SET next_contact = greatest(next_contact, $2) WHERE id = $1
+
 -- Addresses. One is taken from its holder only if that is known to be dead, which is final. A holder without a row in `fence`
 -- has joined since this statement began: it sees the latest version of a row for which it had to wait, and everything else as of
 -- its beginning.
