@@ -169,13 +169,19 @@ def translated(error: sqlite3.Error, path: Place) -> StoreFailed:
 
 
 _MOST_ROWS = 256
-_STATEMENTS_KEPT = 512  # prepared; one for many rows may be there once for each power of two
+_FEW_ROWS = 16
+_STATEMENTS_KEPT = 512  # prepared; one for many rows may be there once for each number of `_chunk`
 _ROWS = "(/*rows*/)"
+_UPDATE_FROM = re.compile(r"WITH new \(([^)]+)\) AS\s+\(VALUES .*?\)\s+(UPDATE .*)\sFROM new (WHERE .*)", re.DOTALL)
 
 
 @cache
 def _statement(sql: str, rows: int) -> str:
-    """`sql` with its one row of values, marked `(/*rows*/)`, repeated."""
+    """`sql` with its one row of values, marked `(/*rows*/)`, repeated. An update from a single row names the values
+    themselves: for a table of them, even of one row, SQLite makes two temporary tables."""
+    if rows == 1 and (update := _UPDATE_FROM.fullmatch(sql)):
+        number = {name.strip(): n for n, name in enumerate(update[1].split(","), 1)}
+        return re.sub(r"\bnew\.(\w+)", lambda column: f"?{number[column[1]]}", f"{update[2]} {update[3]}")
     head, _, rest = sql.partition(_ROWS)
     row, mark, tail = rest.partition(_ROWS)
     if not mark:
@@ -184,11 +190,12 @@ def _statement(sql: str, rows: int) -> str:
 
 
 def _chunk(left: int) -> int:
-    """The number of rows for one statement: a power of two, so that there are few statements to prepare."""
-    return min(_MOST_ROWS, 1 << left.bit_length() - 1)
+    """The number of rows for one statement: all if they are few, like those of one page, otherwise a power of two, so
+    that there are few statements to prepare."""
+    return left if left <= _FEW_ROWS else min(_MOST_ROWS, 1 << left.bit_length() - 1)
 
 
-def write_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]]) -> int:
+def write_rows(db: sqlite3.Cursor, sql: str, rows: Sequence[tuple[object, ...]]) -> int:
     """Run a statement whose row of values is between two marks, for all rows. Returns the number of rows changed."""
     if len(rows) == 1:  # as often as not
         return db.execute(_statement(sql, 1), rows[0]).rowcount
@@ -202,7 +209,7 @@ def write_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ..
     return changed
 
 
-def read_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[list[Any]]:
+def read_rows(db: sqlite3.Cursor, sql: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[list[Any]]:
     """The rows that a statement finds for all rows of values; it returns them as one list in JSON. `after` are the
     values of the parameters behind the rows. Whole numbers and texts are exact, fractions to 15 digits."""
     found: list[list[Any]] = []
@@ -261,6 +268,7 @@ class SqliteDatabase:
     def __init__(self, connection: sqlite3.Connection, path: Place | None = None) -> None:
         """`path` is for messages; by default the connection knows it."""
         self.connection = connection
+        self._cursor = connection.cursor()  # for statements that are complete with their first row, or have none
         self.path = path or Path(connection.execute("PRAGMA database_list").fetchone()[2])
         self._sql = table_statements()
 
@@ -288,11 +296,11 @@ class SqliteDatabase:
 
     @_translating
     def _run(self, statement: str) -> None:
-        self.connection.execute(statement)
+        self._cursor.execute(statement)
 
     @_translating
     def execute(self, name: str, *values: object) -> int:
-        return self.connection.execute(self._sql[name], values).rowcount
+        return self._cursor.execute(self._sql[name], values).rowcount
 
     @_translating
     def insert(self, name: str, *values: object) -> int:
@@ -319,11 +327,11 @@ class SqliteDatabase:
 
     @_translating
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
-        return write_rows(self.connection, self._sql[name], rows) if rows else 0
+        return write_rows(self._cursor, self._sql[name], rows) if rows else 0
 
     @_translating
     def read_rows(self, name: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[Any]:
-        return read_rows(self.connection, self._sql[name], rows, *after)
+        return read_rows(self._cursor, self._sql[name], rows, *after)
 
     @_translating
     def close(self) -> None:
