@@ -243,7 +243,7 @@ def _rows(directory: str, name: str, write: _Write) -> tuple[float, float]:
 
 
 def _write_many(sql: str, db: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
-    write_rows(db.cursor(), sql, rows)
+    write_rows(db, sql, rows)
 
 
 def _write_each(sql: str, db: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:

@@ -195,7 +195,7 @@ def _chunk(left: int) -> int:
     return left if left <= _FEW_ROWS else min(_MOST_ROWS, 1 << left.bit_length() - 1)
 
 
-def write_rows(db: sqlite3.Cursor, sql: str, rows: Sequence[tuple[object, ...]]) -> int:
+def write_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]]) -> int:
     """Run a statement whose row of values is between two marks, for all rows. Returns the number of rows changed."""
     if len(rows) == 1:  # as often as not
         return db.execute(_statement(sql, 1), rows[0]).rowcount
@@ -209,7 +209,7 @@ def write_rows(db: sqlite3.Cursor, sql: str, rows: Sequence[tuple[object, ...]])
     return changed
 
 
-def read_rows(db: sqlite3.Cursor, sql: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[list[Any]]:
+def read_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[list[Any]]:
     """The rows that a statement finds for all rows of values; it returns them as one list in JSON. `after` are the
     values of the parameters behind the rows. Whole numbers and texts are exact, fractions to 15 digits."""
     found: list[list[Any]] = []
@@ -268,7 +268,6 @@ class SqliteDatabase:
     def __init__(self, connection: sqlite3.Connection, path: Place | None = None) -> None:
         """`path` is for messages; by default the connection knows it."""
         self.connection = connection
-        self._cursor = connection.cursor()  # for statements that are complete with their first row, or have none
         self.path = path or Path(connection.execute("PRAGMA database_list").fetchone()[2])
         self._sql = table_statements()
 
@@ -296,11 +295,11 @@ class SqliteDatabase:
 
     @_translating
     def _run(self, statement: str) -> None:
-        self._cursor.execute(statement)
+        self.connection.execute(statement)
 
     @_translating
     def execute(self, name: str, *values: object) -> int:
-        return self._cursor.execute(self._sql[name], values).rowcount
+        return self.connection.execute(self._sql[name], values).rowcount
 
     @_translating
     def insert(self, name: str, *values: object) -> int:
@@ -327,11 +326,11 @@ class SqliteDatabase:
 
     @_translating
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
-        return write_rows(self._cursor, self._sql[name], rows) if rows else 0
+        return write_rows(self.connection, self._sql[name], rows) if rows else 0
 
     @_translating
     def read_rows(self, name: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[Any]:
-        return read_rows(self._cursor, self._sql[name], rows, *after)
+        return read_rows(self.connection, self._sql[name], rows, *after)
 
     @_translating
     def close(self) -> None:
