@@ -215,7 +215,7 @@ def test_a_file_that_is_gone_costs_all_its_pages(crawl: Crawl) -> None:
         read = gossamer(*words, "--dir", crawl.dir, "--json" if words != ["export"] else "--quiet")
         assert read.status == 0 and (read.lines or words == ["dead"]), read.err
     texts = gossamer("export", "--what", "text", "--dir", crawl.dir)
-    assert texts.status == 1 and f"left out: {crawl.warc.name}" in texts.err
+    assert texts.status == 1 and f"skipped: {crawl.warc.name}" in texts.err
     assert crawl.repaired() == 10
 
 
