@@ -12,6 +12,7 @@ from gossamer.backends.sqlite.driver import (
     APPLICATION_ID,
     VERSION,
     SqliteDatabase,
+    _statement,
     named_queries,
     open_for_reading,
     open_for_writing,
@@ -127,6 +128,18 @@ def test_every_query_is_a_statement_that_the_schema_understands(tmp_path: Path) 
             numbered = set(re.findall(r"\?\d", statement))  # one value each, however often it is used
             count = len(numbered) or statement.count("?")
             assert db.execute("EXPLAIN " + statement, (0,) * count).fetchall()
+
+
+def test_an_update_from_a_single_row_takes_the_same_values_and_makes_no_table_of_them(tmp_path: Path) -> None:
+    updates = [sql for sql in table_statements().values() if re.search(r"^UPDATE .*\sFROM new WHERE", sql, re.M | re.S)]
+    assert len(updates) > 10
+    with closing(open_for_writing(tmp_path / "crawl.db")) as db:
+        for sql in updates:
+            values = (0,) * _statement(sql, 3).count("?")
+            assert db.execute("EXPLAIN " + _statement(sql, 3), values).fetchall()
+            single = _statement(sql, 1)
+            assert "VALUES" not in single
+            assert db.execute("EXPLAIN " + single, values[: len(values) // 3]).fetchall()
 
 
 @pytest.mark.parametrize("opening", [open_for_writing, open_for_reading])

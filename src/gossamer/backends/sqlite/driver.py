@@ -169,13 +169,19 @@ def translated(error: sqlite3.Error, path: Place) -> StoreFailed:
 
 
 _MOST_ROWS = 256
-_STATEMENTS_KEPT = 512  # prepared; one for many rows may be there once for each power of two
+_FEW_ROWS = 16
+_STATEMENTS_KEPT = 512  # prepared; one for many rows may be there once for each number of `_chunk`
 _ROWS = "(/*rows*/)"
+_UPDATE_FROM = re.compile(r"WITH new \(([^)]+)\) AS\s+\(VALUES .*?\)\s+(UPDATE .*)\sFROM new (WHERE .*)", re.DOTALL)
 
 
 @cache
 def _statement(sql: str, rows: int) -> str:
-    """`sql` with its one row of values, marked `(/*rows*/)`, repeated."""
+    """`sql` with its one row of values, marked `(/*rows*/)`, repeated. An update from a single row names the values
+    themselves: for a table of them, even of one row, SQLite makes two temporary tables."""
+    if rows == 1 and (update := _UPDATE_FROM.fullmatch(sql)):
+        number = {name.strip(): n for n, name in enumerate(update[1].split(","), 1)}
+        return re.sub(r"\bnew\.(\w+)", lambda column: f"?{number[column[1]]}", f"{update[2]} {update[3]}")
     head, _, rest = sql.partition(_ROWS)
     row, mark, tail = rest.partition(_ROWS)
     if not mark:
@@ -184,8 +190,9 @@ def _statement(sql: str, rows: int) -> str:
 
 
 def _chunk(left: int) -> int:
-    """The number of rows for one statement: a power of two, so that there are few statements to prepare."""
-    return min(_MOST_ROWS, 1 << left.bit_length() - 1)
+    """The number of rows for one statement: all if they are few, like those of one page, otherwise a power of two, so
+    that there are few statements to prepare."""
+    return left if left <= _FEW_ROWS else min(_MOST_ROWS, 1 << left.bit_length() - 1)
 
 
 def write_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]]) -> int:

@@ -325,12 +325,12 @@ WHERE id = ?2
 WITH new (accesses, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
 UPDATE OR ROLLBACK domains SET accesses = domains.accesses + new.accesses FROM new WHERE domains.id = new.id
 
+-- A suffix of a domain has its row: nothing is inserted, and the text is one that no suffix has.
 -- name: count_suffix_visits
 WITH new (visits, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
-UPDATE OR ROLLBACK suffixes SET visits = suffixes.visits + had.visits
-FROM (SELECT d.suffix_id AS id, sum(new.visits) AS visits FROM new CROSS JOIN domains d ON d.id = new.id
-    GROUP BY d.suffix_id) AS had
-WHERE suffixes.id = had.id
+INSERT OR ROLLBACK INTO suffixes (id, suffix, visits)
+SELECT d.suffix_id, '#' || d.suffix_id, new.visits FROM new CROSS JOIN domains d ON d.id = new.id WHERE d.suffix_id > 0
+ON CONFLICT (id) DO UPDATE SET visits = suffixes.visits + excluded.visits
 
 -- name: save_robots
 INSERT INTO robots (origin, host_id, status, fetched_at, expires_at, body, unreachable_since)

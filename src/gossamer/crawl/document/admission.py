@@ -18,6 +18,7 @@ from gossamer.seen import SeenStatistics, SeenTest, fingerprint, fingerprints
 
 TOO_LONG = "url_too_long"
 _LINK = Via.LINK  # looking up a member costs as much as a call
+_candidate = tuple.__new__  # for links, of which there are many: calling a named tuple's class costs twice as much
 
 
 class TrapObserver(Protocol):
@@ -128,7 +129,7 @@ class Admission:
             if admits is not None and not admits(own_url, url):
                 excluded["hook"] += 1
                 continue
-            entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on))
+            entering.append(_candidate(Candidate, (url, host, prints[i], depth, 0, via, found_on, 0, None, None)))
         return entering, links
 
     def declared_canonical(self, url: Url, page: PageContent) -> Url | None:

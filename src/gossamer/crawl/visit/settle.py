@@ -44,7 +44,8 @@ class Counters(CrawlObserver):
             counts["discovered"] += committed.new_urls
             counts["state:queued"] += committed.new_urls
             counts["hosts"] += committed.new_hosts
-            counts.update(committed.bulk_counts)
+            if committed.bulk_counts:
+                counts.update(committed.bulk_counts)
 
     def by_reason(self, kind: str) -> dict[str, int]:
         """The counters `kind:reason` as reason -> count, the largest first."""

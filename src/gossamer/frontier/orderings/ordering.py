@@ -17,6 +17,9 @@ BY_SCORE_FRONTS = 2
 _RANKS = {PriorityClass.HIGH: 2 * RANK_STEP, PriorityClass.MEDIUM: RANK_STEP, PriorityClass.LOW: 0.0}
 
 
+_position = tuple.__new__  # every URL gets one, and calling a named tuple's class costs twice as much
+
+
 class Ordering:
     """First in, first out; every score is 2. Subclasses override what they do differently.
 
@@ -98,8 +101,8 @@ class Ordering:
         if self.rules is not NO_RULES:
             return self._standing_by_rule(url, score)
         if not self.by_score:
-            return QueuePosition(self.front_of(score), score)
-        return QueuePosition(0, score, -float(score))
+            return _position(QueuePosition, (self.front_of(score), score, None))
+        return _position(QueuePosition, (0, score, -float(score)))
 
     def _standing_by_rule(self, url: UrlFacts, score: float) -> QueuePosition:
         rule = self.rules.rule_for(url.url)

@@ -79,6 +79,7 @@ def _original(row: tuple[str, float, bytes] | None) -> Original | None:
 
 
 _REDIRECT, _SEED = Via.REDIRECT, Via.SEED
+_facts = tuple.__new__  # every candidate has some, and calling a named tuple's class costs twice as much
 _NO_LINK = FirstLink(0, 0, 0, 0)
 _NO_SOURCE = Source(0, -1, 0, 0, 0)
 
@@ -190,7 +191,8 @@ class TableWriter:
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
                 withdrawn += order.withdrawn
-            counts.update(ordered)
+            if ordered:
+                counts.update(ordered)
             changes = self._links.add(batch.links, stamp)
             if valued:
                 changes.moved.extend(self._priorities.update_listed(valued, stamp))
@@ -293,14 +295,14 @@ class TableWriter:
             listed_as = listed.get(fingerprint) if listed else None
             age = None if modified is None else max(0.0, now - modified)
             from_others = 1 if links and domain_id != of_domain else 0
-            front, priority, place = standing(UrlFacts(
+            front, priority, place = standing(_facts(UrlFacts, (
                 url_id, url, depth, links, from_others, credit, 0, 0, share, steps, ordinal, NO_HOST, listed_as, age
-            ))  # fmt: skip
+            )))  # fmt: skip
             if place is None:
                 place = stamp
             rows.append((
                 url_id, host_id, domain_id, fingerprint, url, front, stamp, place, priority,
-                depth, hops, via, found_on, now, sitemap, modified, steps, ordinal,
+                depth, hops, int(via), found_on, now, sitemap, modified, steps, ordinal,
             ))  # fmt: skip
         new = self._db.write_rows("add_url", rows)
         if new < len(rows):
