@@ -284,7 +284,9 @@ class HostQueue:
             self.cursors[front] = (last.place, last.url_id)
             if self.ranked is not None or self.rewound or self.unsettled:
                 taken = self._not_held(front, tasks, commit)
-            self.load_size = min(self.load_size * 2, LARGEST_LOAD)
+            # After a rewind most of what is loaded is here already, and only the first few are needed.
+            mostly_new = 2 * len(taken) >= len(tasks)
+            self.load_size = min(self.load_size * 2, LARGEST_LOAD) if mostly_new else FIRST_LOAD
         if self.ranked is None:
             if taken:
                 waiting = self.fronts[front]
