@@ -510,7 +510,7 @@ def _date(last_modified: str | None, now: Instant) -> Instant | None:
 
 
 def _seeds_among(rows: Iterable[_NewRow]) -> frozenset[Url]:
-    return frozenset(Url(row[_URL]) for row in rows if row[_VIA] is _SEED)
+    return frozenset(Url(row[_URL]) for row in rows if row[_VIA] == _SEED)
 
 
 def _touch(touched: _Touched, host_id: HostId, front: int, place: float) -> None:
