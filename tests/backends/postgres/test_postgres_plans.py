@@ -34,6 +34,10 @@ WHOLE = {
 def connection(request: pytest.FixtureRequest, postgres_databases: PostgresDatabases) -> Iterator[Connection]:
     with postgres_databases.one() as url:
         store = Store(PostgresTables(url, unsafe=True))
+        assert isinstance(store.database, PostgresDatabase)
+        tables = store.database.connection.execute("SELECT relname FROM pg_stat_user_tables").fetchall()
+        for (table,) in tables:  # or the server would collect statistics of some of them at some time
+            store.database.connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = false)")
         found = [candidate(f"h{n % 50}.test", n, n % 3) for n in range(3000)]
         store.writer.commit(Batch(candidates=found), store.now)
         states = [state for state in UrlState for _ in range(300)]
@@ -47,7 +51,6 @@ def connection(request: pytest.FixtureRequest, postgres_databases: PostgresDatab
         store.writer.commit(Batch(settlements=settled, links=links), store.now)
         if request.param == "with statistics":
             store.writer_db.execute("ANALYZE")
-        assert isinstance(store.database, PostgresDatabase)
         store.database.connection.execute("SET plan_cache_mode = force_generic_plan")
         yield store.database.connection
         store.close()
