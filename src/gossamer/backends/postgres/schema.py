@@ -7,9 +7,9 @@ from gossamer.backends.postgres.statements import script
 from gossamer.errors import NotThisCrawl, OldSchema
 from gossamer.model.partition import PARTITIONS
 
-VERSION = 1
+VERSION = 2
 """Of the schema (table `schema_version`)."""
-OLDEST = 1
+OLDEST = 2
 """The oldest version that is brought up to date."""
 
 
@@ -44,7 +44,11 @@ def bring_up(connection: Connection, address: Address) -> int:
         _check_known(version, address)
     if version == VERSION:
         return _partitions_of(connection)
-    scripts = ["schema.sql"] if version is None else [f"migration_{n}.sql" for n in range(version + 1, VERSION + 1)]
+    scripts = (
+        ["schema.sql", "cluster_schema.sql"]
+        if version is None
+        else [f"migration_{n}.sql" for n in range(version + 1, VERSION + 1)]
+    )
     connection.is_patient = True  # a large crawl takes long to migrate
     connection.execute("SET statement_timeout = 0")
     try:
@@ -53,6 +57,10 @@ def bring_up(connection: Connection, address: Address) -> int:
                 connection.execute(script(file))
             if version is None:
                 connection.execute("INSERT INTO schema_version (version, partitions) VALUES (0, $1)", (PARTITIONS,))
+                connection.execute("INSERT INTO crawl (partitions, due_by) VALUES ($1, 0)", (PARTITIONS,))
+                connection.execute(
+                    "INSERT INTO partitions (part) SELECT generate_series(0, $1::int - 1)", (PARTITIONS,)
+                )
             connection.execute("UPDATE schema_version SET version = $1", (VERSION,))
     except psycopg.errors.DuplicateTable as error:
         raise NotThisCrawl(
