@@ -56,11 +56,8 @@ def bring_up(connection: Connection, address: Address) -> int:
             for file in scripts:
                 connection.execute(script(file))
             if version is None:
-                connection.execute("INSERT INTO schema_version (version, partitions) VALUES (0, $1)", (PARTITIONS,))
-                connection.execute("INSERT INTO crawl (partitions, due_by) VALUES ($1, 0)", (PARTITIONS,))
-                connection.execute(
-                    "INSERT INTO partitions (part) SELECT generate_series(0, $1::int - 1)", (PARTITIONS,)
-                )
+                for statement in first_rows(PARTITIONS):
+                    connection.execute(statement)
             connection.execute("UPDATE schema_version SET version = $1", (VERSION,))
     except psycopg.errors.DuplicateTable as error:
         raise NotThisCrawl(
@@ -72,6 +69,15 @@ def bring_up(connection: Connection, address: Address) -> int:
         if not connection.closed:
             connection.execute("SET statement_timeout = '30s'")
     return _partitions_of(connection)
+
+
+def first_rows(partitions: int) -> tuple[str, ...]:
+    """Statements that write what the tables of a new crawl contain."""
+    return (
+        f"INSERT INTO schema_version (version, partitions) VALUES ({VERSION}, {partitions})",
+        f"INSERT INTO crawl (partitions, due_by) VALUES ({partitions}, 0)",
+        f"INSERT INTO partitions (part) SELECT generate_series(0, {partitions - 1})",
+    )
 
 
 def _partitions_of(connection: Connection) -> int:

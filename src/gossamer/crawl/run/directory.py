@@ -23,13 +23,15 @@ LOG: Final = "crawl.log"
 STATUS: Final = "status.json"
 TOKEN: Final = "service.token"
 WORKERS: Final = "workers.json"
+WORKER: Final = "worker.json"
+"""The name of the worker, where workers share a crawl, and its last epochs."""
 INDEX: Final = "index.cdxj"
 CONTACTS: Final = ("contacts.0", "contacts.1")
 OWNER: Final = "crawl.id"
 """Which crawl the files are of, where its store is not in the directory."""
 _WORKER: Final = "worker-"
 _OURS = frozenset(
-    {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, TOKEN, WORKERS, CLOCK_FILE, OWNER}
+    {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, TOKEN, WORKERS, WORKER, CLOCK_FILE, OWNER}
 )
 
 

@@ -14,7 +14,6 @@ Statements that change tables run in the thread of the store, behind the fence, 
 import asyncio
 import json
 import os
-import secrets
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
@@ -36,6 +35,7 @@ from gossamer.cluster.share import shares, shortfall, surplus
 from gossamer.cluster.shared_addresses import GatePlan, SharedAddresses, exchange
 from gossamer.cluster.watch import Silent
 from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.directory import WORKER
 from gossamer.errors import DirectoryError, HistoryLost, LeaseLost, StoreFailed
 from gossamer.fetch.robots import parse_robots
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
@@ -49,7 +49,6 @@ from gossamer.model.units import Epoch, Instant, Seconds
 from gossamer.store.ports import Database, Tables
 from gossamer.store.table.foreign import unpack
 from gossamer.store.table.writer import TableWriter
-from gossamer.version import __version__
 
 T = TypeVar("T")
 
@@ -68,7 +67,6 @@ END = 0.5
 LONGEST_END = 5.0
 """... and at last."""
 _STATS = 1.0
-_EPOCHS = "worker.json"
 
 
 class SharedTables(Tables, Protocol):
@@ -104,7 +102,7 @@ class WorkerFile:
 
     def __init__(self, directory: Path) -> None:
         """Raises DirectoryError."""
-        self._path = directory / _EPOCHS
+        self._path = directory / WORKER
         try:
             found = json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -148,12 +146,15 @@ class Member:
         agent: str,
         terms: LeaseTerms,
         *,
+        epoch: Epoch,
+        version: str,
         weight: float = 1.0,
         joins: bool = False,
     ) -> None:
-        """`joins`: a crawl that was started by another process, with the options of that one."""
+        """`epoch`: a random number of 63 bits. `joins`: a crawl that was started by another process, with the options
+        of that one."""
         self.joins = joins
-        self.epoch = Epoch(secrets.randbits(63))
+        self.epoch = epoch
         self.name = name
         self.owned = PartitionList()
         """What the writer looks at."""
@@ -163,7 +164,7 @@ class Member:
         self._politeness, self._agent = politeness, agent
         self._session = tables.open_session(terms.waiting)
         self._gate_session = tables.open_session(terms.waiting)
-        self._membership = Membership(self._session, self.epoch, name, terms, weight=weight, version=__version__)
+        self._membership = Membership(self._session, self.epoch, name, terms, weight=weight, version=version)
         self._policy = rest_policy_for(politeness, terms)
         self._partitions = Partitions(self.epoch, self._policy, terms.long_life)
         self.addresses = SharedAddresses(self._policy, politeness.min_delay, kept_for=terms.ttl)
@@ -512,8 +513,7 @@ class Member:
                 await crawl.store.until_commit()
                 continue
             await crawl.store.call(grants.give_back)
-            if await self._call(crawl_end.finish):
-                state = await asyncio.to_thread(self.state_of_crawl)
+            if (state := await self._call(_finish)) is not None:
                 crawl.engine.end("page_limit" if state == "page_limit" else "finished")
                 return
             self._idle_since = None  # until the engine says so again
@@ -576,6 +576,14 @@ class Member:
         self.heartbeat.stop()
         self._session.close()
         self._gate_session.close()
+
+
+def _finish(db: Database) -> str | None:
+    """End the crawl if that is possible. Returns the state in which it has ended, if it has."""
+    if not crawl_end.finish(db):
+        return None
+    found = db.fetch_one("crawl_now")
+    return "finished" if found is None else str(found[0])
 
 
 class _WriterFence:

@@ -2,9 +2,9 @@
 URL of the store says which backends these are (`opener.STORES`)."""
 
 import json
+import os
 import random
 import secrets
-import socket
 from typing import NamedTuple
 
 from gossamer.backends.memory import MemoryArchive
@@ -39,7 +39,7 @@ from gossamer.filter.domains import domain_of
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
-from gossamer.model.units import HostId, Instant, Seconds, Url
+from gossamer.model.units import Epoch, HostId, Instant, Seconds, Url
 from gossamer.observe import formatter
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
@@ -137,10 +137,19 @@ def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, 
         raise no_crawl_in(config)
     tables.prepare()
     file = WorkerFile(directory.path)
-    name = worker.name or file.name or f"{socket.gethostname()}-{secrets.token_hex(3)}"
+    name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
     terms = LeaseTerms(Seconds(config.cluster.ttl))
     member = Member(
-        tables, file, name, politeness_for(config), config.robots_agent, terms, weight=worker.weight, joins=worker.joins
+        tables,
+        file,
+        name,
+        politeness_for(config),
+        config.robots_agent,
+        terms,
+        epoch=Epoch(secrets.randbits(63)),
+        version=__version__,
+        weight=worker.weight,
+        joins=worker.joins,
     )
     member.join()
     return member
