@@ -128,7 +128,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "threading": ("observe.log", "library", "cluster.heartbeat"),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres"),
-    "subprocess": ("extract.pdf", "lab.simweb"),
+    "subprocess": ("extract.pdf", "lab.simweb", "backends.postgres"),
     "http": ("lab.simweb",),
     "urllib": (
         "filter",
