@@ -81,7 +81,7 @@ class CrawlDirectory:
 
     def _check_contents(self) -> None:
         """A directory with other files in it and no crawl belongs to something else: write nothing into it."""
-        if not self.path.exists() or self.database.exists() or (self.path / WORKERS).exists():
+        if not self.path.exists() or any((self.path / name).exists() for name in (DATABASE, WORKERS, OWNER)):
             return
         if others := self._other_files():
             raise NotThisCrawl(
@@ -115,7 +115,8 @@ class CrawlDirectory:
 
     def settle_owner(self, crawl_id: str) -> None:
         """Note whose files these are, if there are none yet. Raises NotThisCrawl if they are another crawl's."""
-        if self.owner() is not None or self.database.exists() or (self.warcs.is_dir() and any(self.warcs.iterdir())):
+        own_archive = self.path / ARCHIVE
+        if self.owner() is not None or self.database.exists() or (own_archive.is_dir() and any(own_archive.iterdir())):
             return self.check_owner(crawl_id)
         draft = self.path / f".{OWNER}.new"
         try:
