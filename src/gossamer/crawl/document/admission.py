@@ -195,25 +195,24 @@ class Admission:
         return entering
 
     def admit_from_inbox(self, found: Sequence[ForeignUrl], excluded: Counter[str]) -> list[Candidate]:
-        """The candidates among URLs that others have found for this worker, by its own rules. Seeds are always
-        admitted."""
+        """The candidates among URLs that were sent to this worker, by its own rules. Seeds are always admitted.
+
+        The URL-seen test is not asked: what it has seen may be what this worker itself has sent, before it took the
+        partition over. The store knows whether a URL is new."""
         targets = [(f, self._canonicaliser.canonicalise(f.url)) for f in found]
         known = [(f, target.host) for f, target in targets if isinstance(target, Canonical)]
         prints = fingerprints(
             self._identities.identities_of([f.url for f, _ in known], [host for _, host in known]), self._key
         )
-        order = self._seen.classify(prints)
-        fresh = {*order.new, *order.unsure}
+        self._seen.add_known(prints)
         entering = []
-        for i, ((url, depth, hops, via, found_on, sitemap, modified), host) in enumerate(known):
+        for fp, ((url, depth, hops, via, found_on, sitemap, modified), host) in zip(prints, known, strict=True):
             if via is not Via.SEED:
-                if i not in fresh:
-                    continue
                 reason = (self.file_rules if sitemap else self.rules).may_enter(url, host, depth)
                 if reason is not None:
                     excluded[reason] += 1
                     continue
-            entering.append(Candidate(url, host, prints[i], depth, hops, via, found_on, sitemap, modified))
+            entering.append(Candidate(url, host, fp, depth, hops, via, found_on, sitemap, modified))
         return entering
 
     def find_long_links(self, visit: Visit, content: PageContent) -> tuple[LongLink, ...]:

@@ -399,11 +399,19 @@ class Member:
 
     async def _take(self, count: int) -> None:
         crawl, writer = self._opened()
-        taken: list[Taken] = await self._call(lambda db: self._partitions.take(db, count))
-        if not taken:
+
+        def own(db: Database) -> list[Taken]:
+            return self._partitions.take(db, count)
+
+        def take() -> list[Taken]:
+            # In the thread of the store: within a commit, all statements see the same partitions.
+            taken = writer.run(own)
+            self._partitions.on_taken(taken, crawl.clock.now())
+            self.owned.numbers = self._partitions.numbers()
+            return taken
+
+        if not await crawl.store.call(take):
             return
-        self._partitions.on_taken(taken, crawl.clock.now())
-        self.owned.numbers = self._partitions.numbers()
         await crawl.store.call(writer.on_partitions_taken)
         await crawl.store.call(lambda: writer.requeue_missing(crawl.clock.now()))
         self._read_partitions()
@@ -425,10 +433,14 @@ class Member:
                 crawl.store.hasten()
                 await asyncio.sleep(TURN / 4)
             await crawl.store.until_committed()
-            await self._call(lambda db: self._partitions.give(db, given))
-            self._partitions.on_given(given)
-            self.owned.numbers = self._partitions.numbers()
-            await crawl.store.call(writer.forget_rows)
+
+            def give() -> None:
+                writer.run(lambda db: self._partitions.give(db, given))
+                self._partitions.on_given(given)
+                self.owned.numbers = self._partitions.numbers()
+                writer.forget_rows()
+
+            await crawl.store.call(give)
 
     async def _see_to_rest(self) -> None:
         crawl, _ = self._opened()

@@ -34,13 +34,15 @@ class Foreign:
         self._ownership = ownership
         self._partition_of = partition_of
         self._partitions: dict[HostKey, int] = {}
+        self._sent: set[HostKey] = set()  # hosts of URLs that were sent
+
+    def has_sent(self, host: HostKey) -> bool:
+        """Whether URLs of this host were sent: it may have a row soon, if it has none yet."""
+        return host in self._sent
 
     def owns_row(self, row: int) -> bool:
         """Whether a domain, host or URL with this id is this worker's."""
         return self._ownership.owns(row >> ID_BITS)
-
-    def owns_host(self, host: HostKey) -> bool:
-        return self._ownership.owns(self.partition(host))
 
     def partition(self, host: HostKey) -> int:
         partition = self._partitions.get(host)
@@ -58,8 +60,11 @@ class Foreign:
         hints, foreign_hints = self._split(batch.hints)
         names, foreign_names = self._split(batch.sitemap_names)
         hosts = {host_id: clock for host_id, clock in batch.hosts.items() if self.owns_row(host_id)}
-        self._send(URLS, foreign, _packed_url)
-        self._send(URLS, back, _packed_url)
+        for found in (foreign, back):
+            self._send(URLS, found, _packed_url)
+            if len(self._sent) >= _HOSTS_REMEMBERED:
+                self._sent.clear()
+            self._sent.update(candidate.host for some in found.values() for candidate in some)
         self._send(HINTS, foreign_hints, list)
         self._send(NAMES, foreign_names, list)
         if not (foreign or back or foreign_hints or foreign_names) and len(hosts) == len(batch.hosts):

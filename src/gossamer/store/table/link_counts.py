@@ -30,7 +30,7 @@ _HEAD = 7  # numbers before the targets of a page
 
 class LinkedPage(NamedTuple):
     """A page whose links are to be counted. Only targets in domains that have a row can be: the others are left out,
-    unless another worker owns the domain and may have a row for it soon.
+    unless URLs of the domain were sent to its owner.
 
     Of each kind, the first targets (`fresh_...` of them) are those that were not on the page when it was fetched
     before: the others were counted then, and only get credit.
@@ -210,15 +210,17 @@ class LinkCounts:
         """Count what links on pages of other workers give to URLs of this one. A domain without a row has no URLs."""
         names = list(dict.fromkeys(gain.domain for gain in gains if isinstance(gain.domain, str)))
         known = dict(zip(names, self._hosts.find_domains([HostKey(name) for name in names]), strict=True))
-        rows: list[tuple[int, ...]] = []
+        merged: dict[tuple[int, int], list[int]] = {}
         linked: Counter[int] = Counter()
         others: Counter[int] = Counter()
-        for domain, target, links, from_others, credit, share in gains:
+        for domain, target, *gained in gains:
             domain_id = known[domain] if isinstance(domain, str) else domain
             if domain_id:
-                rows.append((domain_id, target, links, from_others, credit, share, *_ELSEWHERE))
-                linked[domain_id] += links
-                others[domain_id] += from_others
+                before = merged.get((domain_id, target), (0, 0, 0, 0))
+                merged[domain_id, target] = [a + b for a, b in zip(before, gained, strict=True)]
+                linked[domain_id] += gained[0]
+                others[domain_id] += gained[1]
+        rows = [(*target, *gained, *_ELSEWHERE) for target, gained in merged.items()]
         return self._save(rows, [Linked(domain_id, n, others[domain_id]) for domain_id, n in linked.items()], stamp)
 
     def _put_off(self, found: list[LinkedPage]) -> None:
@@ -299,11 +301,11 @@ class LinkCounts:
         return found
 
     def _with_names(self, domains: Sequence[int | str], hosts: list[HostKey]) -> list[int | str]:
-        """The names of domains without a row, where another worker may have one for them soon."""
+        """The names of domains without a row that may have one soon, because URLs of them are in an inbox."""
         assert self._foreign is not None
-        owns_host = self._foreign.owns_host
+        has_sent = self._foreign.has_sent
         return [
-            domain or (0 if owns_host(host) else self._hosts.domain_name(host))
+            domain or (self._hosts.domain_name(host) if has_sent(host) else 0)
             for domain, host in zip(domains, hosts, strict=True)
         ]
 
