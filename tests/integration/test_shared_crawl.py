@@ -4,9 +4,12 @@
 """
 
 import os
+import random
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -19,6 +22,7 @@ from tests.integration.crawl_process import (
     Command,
     Json,
     Scene,
+    answered,
     gossamer,
     scene,
     small_web,
@@ -98,4 +102,42 @@ def test_workers_find_what_one_on_sqlite_finds(
         pages = check_whole(stage)
         one, many = ({str(page["url"]): facts(page) for page in found} for found in (alone.pages(), pages))
         assert many == one
+    assert violations(stage) == []
+
+
+def test_kills_pauses_joins_and_leaves_lose_nothing_and_shorten_no_gap(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    """Four workers; each is killed, paused for three lease times, drained by SIGTERM or started again, by turns."""
+    chance = random.Random(11)
+    web = small_web(seed=21, hosts=30, pages=120 + 20 * KILLS, fault_rate=0.0, shared_address_hosts=0.5)
+    with postgres_databases.one() as url, ExitStack() as running:
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
+        stage = running.enter_context(scene(tmp_path / "web", web, options, RETRY + TTL))
+        first = running.enter_context(Command(*stage.command))
+        wait_until(lambda: is_started(stage) or not first.runs, "the crawl to start")
+        alive = {name: running.enter_context(join(stage, url, name)) for name in ("worker-1", "worker-2", "worker-3")}
+        for number in range(KILLS):
+            before = answered(stage.log)
+            wait_until(lambda: answered(stage.log) > before + 8 or not first.runs, "pages")  # noqa: B023
+            if not first.runs:
+                break
+            name = chance.choice(sorted(alive))
+            process = alive[name].process
+            match number % 4:
+                case 0 | 1:
+                    process.kill()
+                case 2:
+                    os.kill(process.pid, signal.SIGSTOP)
+                    Event().wait(3 * 2.0)
+                    os.kill(process.pid, signal.SIGCONT)
+                    continue
+                case _:
+                    os.kill(process.pid, signal.SIGTERM)
+            alive[name].ended()
+            alive[name] = running.enter_context(join(stage, url, name))
+        ended = {name: each.ended() for name, each in {"first": first, **alive}.items()}
+        assert {name: each.status for name, each in ended.items()} == dict.fromkeys(ended, 0), ended
+        check_whole(stage)
+        assert gossamer("verify", "--store", url, "--dir", stage.dir).out.startswith("no problems")
     assert violations(stage) == []
