@@ -65,6 +65,8 @@ def test_the_core_has_no_package_of_an_extra(core: Environment) -> None:
 
 
 def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Path) -> None:
+    trafilatura = tmp_path / "trafilatura.toml"
+    trafilatura.write_text('content.text = "trafilatura"\n')
     for words, message in (
         (("serve", "--dir", tmp_path / "x"), "gossamer serve needs fastapi: pip install 'gossamer[serve]'"),
         (
@@ -73,6 +75,10 @@ def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Pa
         ),
         (
             ("export", "--dir", crawled, "--what", "text", "--extractor", "trafilatura"),
+            "content.text = 'trafilatura' needs trafilatura: pip install 'gossamer[text]'",
+        ),
+        (
+            ("crawl", "http://a.test/", "--dir", tmp_path / "x", "--config", trafilatura),
             "content.text = 'trafilatura' needs trafilatura: pip install 'gossamer[text]'",
         ),
         (("simulate", "--recrawl"), "gossamer simulate --recrawl needs numpy: pip install 'gossamer[lab]'"),

@@ -13,7 +13,7 @@ from gossamer.extract.charset import decode
 from gossamer.extract.content_types import is_html
 from gossamer.extract.full_page import LanguageSource, LinkKind, Wanted, read_page
 from gossamer.extract.full_page import Page as Contents
-from gossamer.extract.main_text import TextSource, page_markdown
+from gossamer.extract.main_text import TextExtractor, TextSource, page_markdown, trafilatura_text
 from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
 from gossamer.extract.selection import JSON, Form, Selection, Variable, form_in, microdata_of, opengraph_of
 from gossamer.extract.tree import page_tree
@@ -34,9 +34,11 @@ class PageLink(NamedTuple):
 class Page:
     """A document that was fetched, archived and committed. Expensive properties are computed on first use."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: Outcome, extractor: TextExtractor = TextExtractor.FAST) -> None:
+        """`extractor` is that of the main text."""
         assert outcome.response is not None
         self._outcome = outcome
+        self._extractor = extractor
         self.response: Response = outcome.response
         """The response as received."""
 
@@ -119,9 +121,11 @@ class Page:
 
     def markdown(self, *, main: bool = True, options: Markdown | None = None) -> str:
         """The page as Markdown with absolute links: its main text, or all of it. The text of a document that is not
-        HTML. `options` are those of `turbohtml.Markdown`."""
+        HTML. `options` are those of `turbohtml.Markdown`; with them the main text is that of the extractor `fast`."""
         if not self.is_html:
             return self.text
+        if main and options is None and self._extractor is TextExtractor.TRAFILATURA:
+            return trafilatura_text(self.body, self.encoding, self.url, markdown=True).markdown or ""
         tree, _, _ = page_tree(self.body, self.content_type)  # its own: it is modified
         return page_markdown(tree, len(self.body), self.url, main=main, options=options)
 
@@ -188,11 +192,12 @@ class Page:
 
     @cached_property
     def _contents(self) -> Contents | None:
-        return self.read()
+        return self.read(Wanted(extractor=self._extractor))
 
     @property
     def text(self) -> str:
-        """The main text of an HTML page; the text of a PDF document if the extra `pdf` is installed; else empty."""
+        """The main text of an HTML page, as the extractor of the crawl (`content.text`) finds it; the text of a PDF
+        document if the extra `pdf` is installed; else empty."""
         if self._contents is not None:
             return self._contents.text or ""
         return self._pdf_text or ""
