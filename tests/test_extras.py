@@ -89,6 +89,24 @@ def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Pa
     assert not (tmp_path / "x").exists()
 
 
+def test_a_pdf_document_without_its_extra_is_a_warning_in_python(core: Environment, tmp_path: Path) -> None:
+    script = """
+from gossamer.crawl.events import Outcome
+from gossamer.crawl.page import Page
+from gossamer.model.outcome import Response
+from gossamer.model.states import UrlState
+response = Response("http://a.test/x", 200, b"", b"", b"%PDF-1.7", {"content-type": "application/pdf"}, "", 0.0, 0.1)
+page = Page(Outcome("http://a.test/x", UrlState.STORED, 0.0, 0, 200, None, None, None, response))
+print([page.text, page.text_source])
+"""
+    done = subprocess.run([core.python, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+
+    assert done.stdout == "['', None]\n"
+    assert (
+        "no text of http://a.test/x: the text of PDF documents needs pypdf: pip install 'gossamer[pdf]'" in done.stderr
+    )
+
+
 @pytest.mark.parametrize(
     ("extra", "modules"),
     [

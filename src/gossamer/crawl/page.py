@@ -8,13 +8,20 @@ from typing import NamedTuple
 from turbohtml import Document, Markdown
 
 from gossamer.crawl.events import Outcome
-from gossamer.errors import SelectorError
+from gossamer.errors import GossamerWarning, MissingExtra, SelectorError
 from gossamer.extract.charset import decode
 from gossamer.extract.content_types import is_html
 from gossamer.extract.full_page import LanguageSource, LinkKind, Wanted, read_page
 from gossamer.extract.full_page import Page as Contents
-from gossamer.extract.main_text import TextExtractor, TextSource, page_markdown, trafilatura_text
-from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
+from gossamer.extract.main_text import (
+    TextExtractor,
+    TextSource,
+    is_plain_text,
+    page_markdown,
+    plain_text,
+    trafilatura_text,
+)
+from gossamer.extract.pdf import is_pdf, pdf_text
 from gossamer.extract.selection import JSON, Form, Selection, Variable, form_in, microdata_of, opengraph_of
 from gossamer.extract.tree import page_tree
 from gossamer.fetch.http.body import payload
@@ -196,24 +203,33 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The main text of an HTML page, as the extractor of the crawl (`content.text`) finds it; the text of a PDF
-        document if the extra `pdf` is installed; else empty."""
+        """The main text of an HTML page, as the extractor of the crawl (`content.text`) finds it; a text document
+        as it is; the text of a PDF document. Empty for other documents and, with a GossamerWarning, for a PDF document
+        if the extra `pdf` is not installed."""
         if self._contents is not None:
             return self._contents.text or ""
-        return self._pdf_text or ""
+        return self._other_text[0]
 
     @property
     def text_source(self) -> TextSource | None:
         """Where the text comes from; None if there is none."""
         if self._contents is not None:
             return self._contents.text_source
-        return TextSource.PDF if self._pdf_text is not None else None
+        return self._other_text[1]
 
     @cached_property
-    def _pdf_text(self) -> str | None:
-        if not is_pdf(self.content_type, self.body) or not is_pdf_supported():
-            return None
-        return pdf_text(self.body)
+    def _other_text(self) -> tuple[str, TextSource | None]:
+        """The text of a document that is not HTML, and where it comes from."""
+        if is_plain_text(self.content_type):
+            return plain_text(self.body, self.content_type), TextSource.PLAIN
+        if not is_pdf(self.content_type, self.body):
+            return "", None
+        try:
+            text = pdf_text(self.body)
+        except MissingExtra as error:
+            GossamerWarning.issue(f"no text of {self.url}: {error}")
+            return "", None
+        return ("", None) if text is None else (text, TextSource.PDF)
 
     @property
     def description(self) -> str | None:

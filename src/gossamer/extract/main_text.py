@@ -15,7 +15,7 @@ from turbohtml import Document, Element, Markdown
 from turbohtml.detect import detect_language
 
 from gossamer.errors import MissingExtra
-from gossamer.extract.charset import decode
+from gossamer.extract.charset import charset_parameter, choose_encoding, decode
 
 MAX_TEXT = 1 << 20
 """Characters of a text that are kept."""
@@ -113,6 +113,16 @@ def _largest(tree: Document, selector: str) -> Element | None:
 def _unlinked_words(element: Element) -> int:
     linked = sum(len(_WORDS(link.text)) for link in element.select("a:not(a a)"))
     return len(_WORDS(element.to_text())) - linked
+
+
+def is_plain_text(content_type: str | None) -> bool:
+    """Whether a document that is not HTML is text, to be taken as it is."""
+    return (content_type or "").lower().startswith("text/")
+
+
+def plain_text(body: bytes, content_type: str | None) -> str:
+    """The text of such a document."""
+    return decode(body, choose_encoding(body, charset_parameter(content_type)))
 
 
 def trafilatura_text(body: bytes, encoding: str, url: str, *, markdown: bool = False) -> MainText:
