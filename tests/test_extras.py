@@ -65,6 +65,8 @@ def test_the_core_has_no_package_of_an_extra(core: Environment) -> None:
 
 
 def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Path) -> None:
+    trafilatura = tmp_path / "trafilatura.toml"
+    trafilatura.write_text('content.text = "trafilatura"\n')
     for words, message in (
         (("serve", "--dir", tmp_path / "x"), "gossamer serve needs fastapi: pip install 'gossamer[serve]'"),
         (
@@ -75,12 +77,34 @@ def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Pa
             ("export", "--dir", crawled, "--what", "text", "--extractor", "trafilatura"),
             "content.text = 'trafilatura' needs trafilatura: pip install 'gossamer[text]'",
         ),
+        (
+            ("crawl", "http://a.test/", "--dir", tmp_path / "x", "--config", trafilatura),
+            "content.text = 'trafilatura' needs trafilatura: pip install 'gossamer[text]'",
+        ),
         (("simulate", "--recrawl"), "gossamer simulate --recrawl needs numpy: pip install 'gossamer[lab]'"),
     ):
         done = core.run(*words, cwd=tmp_path)
         assert done.returncode == 2, done.stderr
         assert message in done.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_a_pdf_document_without_its_extra_is_a_warning_in_python(core: Environment, tmp_path: Path) -> None:
+    script = """
+from gossamer.crawl.events import Outcome
+from gossamer.crawl.page import Page
+from gossamer.model.outcome import Response
+from gossamer.model.states import UrlState
+response = Response("http://a.test/x", 200, b"", b"", b"%PDF-1.7", {"content-type": "application/pdf"}, "", 0.0, 0.1)
+page = Page(Outcome("http://a.test/x", UrlState.STORED, 0.0, 0, 200, None, None, None, response))
+print([page.text, page.text_source])
+"""
+    done = subprocess.run([core.python, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+
+    assert done.stdout == "['', None]\n"
+    assert (
+        "no text of http://a.test/x: the text of PDF documents needs pypdf: pip install 'gossamer[pdf]'" in done.stderr
+    )
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,9 @@ def test_a_key_that_is_taken_out_of_the_file_does_not_come_back_from_memory(tmp_
 def test_what_a_newer_version_remembers_is_passed_over() -> None:
     within = {"minimise": True, "later": 1}
     remembered = {"order": "bfs", "later": 1, "seeds": "x", "filter": within, "identity": {"learn": False, "later": 1}}
+    remembered["content"] = {"text": "trafilatura", "later": 1}
     known = {"order": "bfs", "filter": {"minimise": True}, "identity": {"learn": False}}
+    known["content"] = {"text": "trafilatura"}
 
     assert known_shape(remembered) == known
     assert make_config(known_shape(shape_of(Config())), {}) == Config()

@@ -9,6 +9,7 @@ import pytest
 from gossamer.crawl.events import Outcome
 from gossamer.crawl.hooks import MAX_BYTES, MAX_LOGGED_FAILURES, MAX_WAITING, Hook, HookRunner
 from gossamer.crawl.page import Page
+from gossamer.extract.main_text import TextExtractor
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url
@@ -79,7 +80,7 @@ def run_hooks(hooks: dict[str, Hook], act: Callable[[HookRunner], None]) -> tupl
     reports = Reports()
 
     async def main() -> HookRunner:
-        runner = HookRunner(list(hooks.items()), reports.has_room, reports.failed)
+        runner = HookRunner(list(hooks.items()), reports.has_room, reports.failed, TextExtractor.FAST)
         act(runner)
         await runner.close()
         await asyncio.sleep(0)  # reports of the thread that came with the last call

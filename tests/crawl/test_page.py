@@ -161,6 +161,13 @@ def test_forms_have_an_absolute_address_and_the_fields_that_would_be_sent() -> N
         found.form("#buy")
 
 
+def test_a_text_document_is_its_own_text() -> None:
+    found = page("Zeile f\u00fcr Zeile\n".encode("iso-8859-1"), "text/plain; charset=iso-8859-1")
+
+    assert (found.text, found.text_source, found.markdown()) == ("Zeile f\u00fcr Zeile\n", "plain", found.text)
+    assert (page(b"GIF89a", "image/gif").text, page(b"GIF89a", "image/gif").text_source) == ("", None)
+
+
 def test_selectors_find_nothing_in_other_documents_but_are_checked() -> None:
     found = page(b"%PDF-1.7 <h1>x</h1>", "application/pdf")
 

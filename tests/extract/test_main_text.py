@@ -49,6 +49,19 @@ def test_the_marked_part_is_taken_if_the_best_element_is_a_small_part_of_it() ->
     assert "password" not in text
 
 
+def test_a_manual_in_sections_keeps_all_of_them() -> None:
+    """As AsciiDoc and similar tools make them: no element is marked as the main part, and the best is one of four."""
+    sections = "".join(
+        f"<div class=sect1><h2>Part {n}</h2><div class=sectionbody><p>{PROSE * length}</p></div></div>"
+        for n, length in enumerate((8, 8, 9, 8))
+    )
+    for content in (f"<div id=content>{sections}</div>", f"<div>{sections}</div>"):
+        text, source = text_of(f"<body>{MENU}<div id=header><h1>Manual</h1></div>{content}<div id=footer>made by</div>")
+
+        assert source is TextSource.GUARD
+        assert text.count("old bridge") == 33 and "somewhere else" not in text
+
+
 def test_a_list_of_links_in_the_marked_part_does_not_replace_the_article() -> None:
     related = "<ul>" + "<li><a href=x>another story that is not part of this one</a>" * 200 + "</ul>"
 

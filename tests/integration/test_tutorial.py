@@ -1,4 +1,4 @@
-"""Every command of the tutorial, as it is written there, in its order."""
+"""Every command of the tutorial, as it is written there, in its order, but on ports that nobody else uses."""
 
 import json
 import os
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.hostile.dns_stage import free_port
 
 pytestmark = pytest.mark.service
 
@@ -26,7 +28,10 @@ def run(command: str, folder: Path, path: str) -> str:
 
 def test_every_command_of_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    blocks = BLOCK.findall(TUTORIAL.read_text(encoding="utf-8"))
+    port, names = free_port(), free_port()
+    seed = f"http://portal.test:{port}/"
+    tutorial = TUTORIAL.read_text(encoding="utf-8").replace("18080", str(port)).replace("15300", str(names))
+    blocks = BLOCK.findall(tutorial)
     (kind, text), *rest = blocks
     assert kind == "console"
     command = text.removeprefix("$ ").strip()
@@ -36,7 +41,7 @@ def test_every_command_of_the_tutorial_does_what_it_says(tmp_path: Path) -> None
     ) as simweb:
         try:
             assert simweb.stdout is not None
-            assert "http://portal.test:18080/" in json.loads(simweb.stdout.readline())["seeds"]
+            assert seed in json.loads(simweb.stdout.readline())["seeds"]
             folder = tmp_path
             for kind, text in rest:
                 if kind == "toml":
@@ -55,14 +60,12 @@ def test_every_command_of_the_tutorial_does_what_it_says(tmp_path: Path) -> None
         finally:
             simweb.terminate()
 
-    assert (
-        "Stopped: page limit (100) reached" in printed["$ gossamer crawl http://portal.test:18080/ --max-pages 100 #1"]
-    )
+    assert "Stopped: page limit (100) reached" in printed[f"$ gossamer crawl {seed} --max-pages 100 #1"]
     assert "Finished: nothing left to crawl" in printed["$ gossamer crawl #1"]
     assert "stored" in printed["python"]
-    assert "http://portal.test:18080/" in printed["python"]
+    assert seed in printed["python"]
     assert re.search(r"recrawled +[1-9]", printed["$ gossamer crawl #2"])
-    assert re.search(r"[2-9] visits", printed["$ gossamer explain http://portal.test:18080/ #2"])
+    assert re.search(r"[2-9] visits", printed[f"$ gossamer explain {seed} #2"])
     assert len((folder / "texts.jsonl").read_text().splitlines()) > 10
     assert len((folder / "pages.csv").read_text().splitlines()) > 290
     assert any((folder / "markdown").rglob("*.md"))

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.service
 
 HERE, THERE, HOLD = "127.0.30.1", "127.0.30.2", "127.0.30.3"
 LONG = "/long-" + "x" * 120
+XML = {"content-type": "application/xml"}
 KILLS = int(os.environ.get("GOSSAMER_WIDENING_KILLS", "3"))
 
 
@@ -39,17 +40,17 @@ class Sites:
     def __init__(self, stack: ExitStack) -> None:
         there: dict[str, Answer] = {
             "/": links("/x", "/y.gif", "/robots-only"),
-            **{path: page(f"there {path}") for path in ("/x", "/y.gif", "/moved", "/listed")},
+            **{path: page(f"there {path}") for path in ("/x", "/y.gif", "/moved", "/listed", "/only-listed")},
+            "/map.xml": Answer("<urlset><url><loc>/only-listed</loc></url></urlset>", headers=XML),
         }
         base = stack.enter_context(SmallServer(there, THERE)).base
-        xml = {"content-type": "application/xml"}
         listed = "".join(
             f"<url><loc>{url}</loc></url>" for url in ("/listed", "/skip/listed", "/listed.gif", f"{base}/listed")
         )
         pages = ("/d", "/skip/one", "/skip/two", "/skip/moved", "/file.gif", LONG, "/p/p/p/p/p/p", "/listed")
         here: dict[str, Answer] = {
-            "/robots.txt": Answer("Sitemap: /map.xml\nUser-agent: *\nDisallow: /denied\n"),
-            "/map.xml": Answer(f"<urlset>{listed}</urlset>", headers=xml),
+            "/robots.txt": Answer(f"Sitemap: /map.xml\nSitemap: {base}/map.xml\nUser-agent: *\nDisallow: /denied\n"),
+            "/map.xml": Answer(f"<urlset>{listed}</urlset>", headers=XML),
             "/": links(
                 *("/a", "/skip/one", "/file.gif", LONG, "/to-other", "/to-skip", "/p/p/p/p/p/p", "/note.txt"),
                 *("/denied", f"{base}/", "mailto:x@y.test"),

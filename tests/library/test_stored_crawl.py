@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import gossamer
-from gossamer import Crawl, GossamerWarning, Page, StoredCrawl, crawl_pages
+from gossamer import Crawl, GossamerWarning, Hook, Page, StoredCrawl, crawl_pages
 from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from tests.integration.crawl_process import gossamer as command
 from tests.integration.small_server import Answer, SmallServer
@@ -192,3 +192,32 @@ def test_a_running_crawl_is_read_as_of_its_last_commit(tmp_path: Path) -> None:
     assert all(running for running, _, _ in found) and [number for _, number, _ in found][-1] == 3
     with gossamer.open(tmp_path / "c") as stored:
         assert stored.status()["running"] is False
+
+
+class TextSources(Hook):
+    """Notes where the text of each page comes from."""
+
+    def __init__(self) -> None:
+        self.found: list[str | None] = []
+
+    def on_page(self, page: Page) -> None:
+        self.found.append(page.text_source)
+
+
+def test_the_extractor_of_the_configuration_reads_the_pages_wherever_they_come_from(tmp_path: Path) -> None:
+    words = " ".join(f"Sentence number {n} has several words, and a full stop." for n in range(30))
+    site = {"/": Answer(f"<html lang=en><title>t</title><nav>menu</nav><article><h1>Head</h1><p>{words}</article>")}
+    options: dict[str, Any] = {"dir": tmp_path / "c", "allow_private": True, "content": {"text": "trafilatura"}}
+    hook = TextSources()
+    with SmallServer(site) as server:
+        (live,) = crawl_pages(server.base + "/", hooks=[hook], **options)
+        (again,) = crawl_pages(server.base + "/", stored=True, **options)
+
+    with gossamer.open(tmp_path / "c") as stored:
+        (page,) = stored.pages()
+        (row,) = stored.to_arrow("text").to_pylist()
+
+    sources = [*hook.found, live.text_source, again.text_source, page.text_source, row["text_source"]]
+    assert sources == ["trafilatura"] * 5
+    assert live.text == again.text == page.text == row["text"] and words in live.text
+    assert "# Head" in live.markdown() and "menu" not in live.markdown() and "menu" in live.markdown(main=False)

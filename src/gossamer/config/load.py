@@ -200,15 +200,18 @@ def with_underscores(table: Mapping[str, object]) -> dict[str, object]:
 SHAPING = ("scope", "max_depth", "order", "workers", "dns", "allow_private", "allow_networks", "filter", "identity")
 """Keys that are stored in the crawl's directory, so that a crawl can be resumed without repeating them."""
 SHAPING_IF_GIVEN = ("blobs",)
-"""Keys that are stored only if they were given."""
+"""Keys that are stored only if they were given. So is `content.text`, for those who read the crawl."""
 
 
 def shape_of(config: Config) -> dict[str, object]:
     """The keys of a configuration that are stored with its crawl, as they come back from JSON."""
     plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(config))
-    return {
+    found = {
         key: value for key, value in plain.items() if key in SHAPING or (key in SHAPING_IF_GIVEN and value is not None)
     }
+    if config.content.text != ContentSection().text:
+        found["content"] = {"text": config.content.text}
+    return found
 
 
 DELAYS_KEY = "delays"
@@ -234,12 +237,12 @@ def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:
     found = {
         key: value
         for key, value in remembered.items()
-        if key in (*SHAPING, *SHAPING_IF_GIVEN) and key in Config.__struct_fields__
+        if key in (*SHAPING, *SHAPING_IF_GIVEN, "content") and key in Config.__struct_fields__
     }
     before, identity = found.get("filter"), found.get("identity")
     if isinstance(before, dict) and isinstance(identity, dict):
         found["identity"] = _identity_of(before, identity)
-    for name, section in (("filter", FilterSection), ("identity", IdentitySection)):
+    for name, section in (("filter", FilterSection), ("identity", IdentitySection), ("content", ContentSection)):
         within = found.get(name)
         if isinstance(within, dict):
             found[name] = {key: value for key, value in within.items() if key in section.__struct_fields__}

@@ -4,6 +4,7 @@
 not import a fetcher, so commands that only read a crawl start quickly.
 """
 
+import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -13,7 +14,7 @@ from typing import Final
 from gossamer.clock import Clock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.sections import HostSection, PriorityRuleSection, RecrawlRuleSection, RecrawlSection
-from gossamer.errors import ConfigError
+from gossamer.errors import ConfigError, MissingExtra
 from gossamer.fetch.dns.policy import AddressPolicy, parse_networks
 from gossamer.filter.canonical import Canonicaliser, CanonicalRules
 from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, host_table, is_trap_exempt
@@ -45,7 +46,9 @@ HOST_PATIENCE: Final = Seconds(900.0)
 
 
 def check_config(config: Config) -> None:
-    """Raise ConfigError for a configuration that cannot work, before anything is opened."""
+    """Raise ConfigError or MissingExtra for a configuration that cannot work, before anything is opened."""
+    if config.content.text == "trafilatura" and importlib.util.find_spec("trafilatura") is None:
+        raise MissingExtra("content.text = 'trafilatura'", "trafilatura", "text")
     recrawl_policy_for(config)
     ordering_for(config)
     rules_for(config)

@@ -9,6 +9,7 @@ from gossamer.config.plugins import entry_label, load_plugin
 from gossamer.crawl.events import Outcome
 from gossamer.crawl.page import Page
 from gossamer.errors import UsageError
+from gossamer.extract.main_text import TextExtractor
 from gossamer.model.queue_depth import QueueDepth
 
 MAX_WAITING = 256
@@ -41,11 +42,19 @@ class Hook:
 class HookRunner:
     """A subscriber that calls hooks. Bounded."""
 
-    def __init__(self, hooks: Sequence[tuple[str, Hook]], on_room: Callable[[], None], on_failure: Failed) -> None:
-        """`hooks` with their names. Owned by the event loop in which it is made."""
+    def __init__(
+        self,
+        hooks: Sequence[tuple[str, Hook]],
+        on_room: Callable[[], None],
+        on_failure: Failed,
+        extractor: TextExtractor,
+    ) -> None:
+        """`hooks` with their names; `extractor` is that of the main text of pages. Owned by the event loop in which it
+        is made."""
         self._hooks = tuple(hooks)
         self._on_room = on_room
         self._on_failure = on_failure
+        self._extractor = extractor
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-hooks")
         self._outcome_hooks = [(name, hook) for name, hook in self._hooks if _overrides(hook, "on_page", "on_outcome")]
@@ -92,7 +101,7 @@ class HookRunner:
         self._on_room()
 
     def _call_hooks(self, outcome: Outcome) -> None:
-        page = Page(outcome) if outcome.response is not None else None
+        page = Page(outcome, self._extractor) if outcome.response is not None else None
         for name, hook in self._outcome_hooks:
             method = "on_outcome"
             try:

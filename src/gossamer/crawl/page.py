@@ -8,13 +8,20 @@ from typing import NamedTuple
 from turbohtml import Document, Markdown
 
 from gossamer.crawl.events import Outcome
-from gossamer.errors import SelectorError
+from gossamer.errors import GossamerWarning, MissingExtra, SelectorError
 from gossamer.extract.charset import decode
 from gossamer.extract.content_types import is_html
 from gossamer.extract.full_page import LanguageSource, LinkKind, Wanted, read_page
 from gossamer.extract.full_page import Page as Contents
-from gossamer.extract.main_text import TextSource, page_markdown
-from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
+from gossamer.extract.main_text import (
+    TextExtractor,
+    TextSource,
+    is_plain_text,
+    page_markdown,
+    plain_text,
+    trafilatura_text,
+)
+from gossamer.extract.pdf import is_pdf, pdf_text
 from gossamer.extract.selection import JSON, Form, Selection, Variable, form_in, microdata_of, opengraph_of
 from gossamer.extract.tree import page_tree
 from gossamer.fetch.http.body import payload
@@ -34,9 +41,11 @@ class PageLink(NamedTuple):
 class Page:
     """A document that was fetched, archived and committed. Expensive properties are computed on first use."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: Outcome, extractor: TextExtractor = TextExtractor.FAST) -> None:
+        """`extractor` is that of the main text."""
         assert outcome.response is not None
         self._outcome = outcome
+        self._extractor = extractor
         self.response: Response = outcome.response
         """The response as received."""
 
@@ -119,9 +128,11 @@ class Page:
 
     def markdown(self, *, main: bool = True, options: Markdown | None = None) -> str:
         """The page as Markdown with absolute links: its main text, or all of it. The text of a document that is not
-        HTML. `options` are those of `turbohtml.Markdown`."""
+        HTML. `options` are those of `turbohtml.Markdown`; with them the main text is that of the extractor `fast`."""
         if not self.is_html:
             return self.text
+        if main and options is None and self._extractor is TextExtractor.TRAFILATURA:
+            return trafilatura_text(self.body, self.encoding, self.url, markdown=True).markdown or ""
         tree, _, _ = page_tree(self.body, self.content_type)  # its own: it is modified
         return page_markdown(tree, len(self.body), self.url, main=main, options=options)
 
@@ -188,27 +199,37 @@ class Page:
 
     @cached_property
     def _contents(self) -> Contents | None:
-        return self.read()
+        return self.read(Wanted(extractor=self._extractor))
 
     @property
     def text(self) -> str:
-        """The main text of an HTML page; the text of a PDF document if the extra `pdf` is installed; else empty."""
+        """The main text of an HTML page, as the extractor of the crawl (`content.text`) finds it; a text document
+        as it is; the text of a PDF document. Empty for other documents and, with a GossamerWarning, for a PDF document
+        if the extra `pdf` is not installed."""
         if self._contents is not None:
             return self._contents.text or ""
-        return self._pdf_text or ""
+        return self._other_text[0]
 
     @property
     def text_source(self) -> TextSource | None:
         """Where the text comes from; None if there is none."""
         if self._contents is not None:
             return self._contents.text_source
-        return TextSource.PDF if self._pdf_text is not None else None
+        return self._other_text[1]
 
     @cached_property
-    def _pdf_text(self) -> str | None:
-        if not is_pdf(self.content_type, self.body) or not is_pdf_supported():
-            return None
-        return pdf_text(self.body)
+    def _other_text(self) -> tuple[str, TextSource | None]:
+        """The text of a document that is not HTML, and where it comes from."""
+        if is_plain_text(self.content_type):
+            return plain_text(self.body, self.content_type), TextSource.PLAIN
+        if not is_pdf(self.content_type, self.body):
+            return "", None
+        try:
+            text = pdf_text(self.body)
+        except MissingExtra as error:
+            GossamerWarning.issue(f"no text of {self.url}: {error}")
+            return "", None
+        return ("", None) if text is None else (text, TextSource.PDF)
 
     @property
     def description(self) -> str | None:

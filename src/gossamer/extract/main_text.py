@@ -15,13 +15,14 @@ from turbohtml import Document, Element, Markdown
 from turbohtml.detect import detect_language
 
 from gossamer.errors import MissingExtra
-from gossamer.extract.charset import decode
+from gossamer.extract.charset import charset_parameter, choose_encoding, decode
 
 MAX_TEXT = 1 << 20
 """Characters of a text that are kept."""
 
 _WEIGHED_BYTES = 1 << 20  # pages constructed to be slow take two seconds per megabyte; plain text a fiftieth of that
 _WORDS = re.compile(r"\w+").findall
+_MAIN_PARTS = ("main, [role=main]", "article", "#content, #main")  # in this order; the last are names by custom
 _MAX_CANDIDATES = 50  # nested ones would take quadratic time
 
 BOILERPLATE = (
@@ -75,7 +76,7 @@ def main_element(tree: Document, body_bytes: int) -> tuple[Element | Document, T
     """The part of a page that has its main text. Removes boilerplate from the tree.
 
     The element with the highest readability score, unless it has less than a third of the text of the largest `main`
-    (or else `article`) element, or on pages without these, less than a fifth of the text of the body. Only words
+    (or else `article`, or else `#content` or `#main`) element, or on pages without these, of the body. Only words
     outside links count: lists of links are not text. The whole tree for pages so large that scoring would take long.
     """
     if body_bytes > _WEIGHED_BYTES:
@@ -84,7 +85,7 @@ def main_element(tree: Document, body_bytes: int) -> tuple[Element | Document, T
     if scored is not None:
         scored.remove(BOILERPLATE)
     words = 0 if scored is None else _unlinked_words(scored)
-    marked = _largest(tree, "main, [role=main]") or _largest(tree, "article")
+    marked = next(filter(None, (_largest(tree, selector) for selector in _MAIN_PARTS)), None)
     if marked is not None:
         if scored is not None and 3 * words >= _unlinked_words(marked):
             return scored, TextSource.MAIN
@@ -94,7 +95,7 @@ def main_element(tree: Document, body_bytes: int) -> tuple[Element | Document, T
         return tree, TextSource.BODY
     # This may remove the scored element itself, where everything is inside a form; it stays usable.
     body.remove(BOILERPLATE + ", header")
-    if scored is not None and 5 * words >= _unlinked_words(body):
+    if scored is not None and 3 * words >= _unlinked_words(body):
         return scored, TextSource.MAIN
     return body, TextSource.GUARD
 
@@ -113,6 +114,16 @@ def _largest(tree: Document, selector: str) -> Element | None:
 def _unlinked_words(element: Element) -> int:
     linked = sum(len(_WORDS(link.text)) for link in element.select("a:not(a a)"))
     return len(_WORDS(element.to_text())) - linked
+
+
+def is_plain_text(content_type: str | None) -> bool:
+    """Whether a document that is not HTML is text, to be taken as it is."""
+    return (content_type or "").lower().startswith("text/")
+
+
+def plain_text(body: bytes, content_type: str | None) -> str:
+    """The text of such a document."""
+    return decode(body, choose_encoding(body, charset_parameter(content_type)))
 
 
 def trafilatura_text(body: bytes, encoding: str, url: str, *, markdown: bool = False) -> MainText:

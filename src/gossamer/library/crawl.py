@@ -33,6 +33,7 @@ from gossamer.crawl.run.opener import (
 from gossamer.crawl.run.session import Display, Session, session
 from gossamer.crawl.run.signals import GRACE_SECONDS
 from gossamer.errors import GossamerError, GossamerWarning
+from gossamer.extract.main_text import TextExtractor
 from gossamer.observe.display import NoDisplay, choose_display
 from gossamer.observe.formatter import number_of
 from gossamer.observe.report import headline
@@ -184,9 +185,10 @@ class Crawl:
         earlier runs, from the archive. If the crawl fails, its exception is raised. If there are no pages, a
         GossamerWarning says why. Only one iterator at a time."""
         running_session = self._open_session()
+        extractor = TextExtractor(self.config.content.text)
         empty = True
         if stored:
-            for page in self._stored_pages():
+            for page in self._stored_pages(extractor):
                 empty = False
                 yield page
                 await asyncio.sleep(0)
@@ -198,19 +200,19 @@ class Crawl:
         try:
             async for outcome in queue:
                 empty = False
-                yield Page(outcome)
+                yield Page(outcome, extractor)
         finally:
             engine.events.unsubscribe(queue)
         await running
         if empty:
             self._warn_of_no_pages(self._last_summary(running_session))
 
-    def _stored_pages(self) -> Iterator[Page]:
+    def _stored_pages(self, extractor: TextExtractor) -> Iterator[Page]:
         from gossamer.library.stored_crawl import StoredCrawl
 
         location = CrawlLocation.of(self.config)
         if crawl_exists(location):
-            with StoredCrawl(location) as found:
+            with StoredCrawl(location, extractor) as found:
                 yield from found.pages_as_stored()
 
     def _warn_of_no_pages(self, last: Summary) -> None:

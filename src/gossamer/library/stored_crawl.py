@@ -23,6 +23,7 @@ from gossamer.crawl.run.opener import (
 )
 from gossamer.errors import ArchiveError, GossamerWarning, MissingExtra, NotThisCrawl, UsageError
 from gossamer.extract.full_page import Wanted
+from gossamer.extract.main_text import TextExtractor
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url
 from gossamer.observe.formatter import number_of
@@ -67,11 +68,13 @@ class StoredCrawl:
     """A crawl on disk, open for reading until `close` or the end of its `with` block. Shows every commit of a crawl
     that is running. Use it in one thread at a time."""
 
-    def __init__(self, location: CrawlLocation) -> None:
+    def __init__(self, location: CrawlLocation, extractor: TextExtractor | None = None) -> None:
+        """`extractor` is that of the main text of pages; the default is that with which the crawl was started."""
         self._location = location
         self._stack = ExitStack()
         self._crawl: OpenCrawl = self._stack.enter_context(open_crawl(location))
         self._config = self._remembered_config()
+        self._extractor = extractor or TextExtractor(self._config.content.text)
 
     @property
     def dir(self) -> Path:
@@ -168,7 +171,8 @@ class StoredCrawl:
             return None
         at = at or Instant(0.0)
         response = response._replace(url=Url(url), started=at, took=Seconds(took or 0.0))
-        return Page(Outcome(Url(url), state, at, depth, response.status, None, title, None, response))
+        outcome = Outcome(Url(url), state, at, depth, response.status, None, title, None, response)
+        return Page(outcome, self._extractor)
 
     # --- tables ----------------------------------------------------------------------------------------------
 

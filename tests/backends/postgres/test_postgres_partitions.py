@@ -9,12 +9,12 @@ import pytest
 from gossamer.backends.postgres.driver import PostgresTables
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.filter.domains import domain_of
-from gossamer.model.batch import Batch
+from gossamer.model.batch import Batch, RobotsRecord
 from gossamer.model.loads import FrontRequest, LoadRequest
 from gossamer.model.partition import ID_BITS
 from gossamer.model.requeue import RequeueOrder
 from gossamer.model.states import UrlState
-from gossamer.model.units import Instant
+from gossamer.model.units import HostId, Instant, Origin
 from gossamer.reports.records import PageFilter
 from gossamer.reports.table.reader import TableReader
 from gossamer.store.table.refusals import RefusalReader
@@ -50,6 +50,10 @@ class Pair:
                 state = tuple(UrlState)[number % 8]
                 done = settlement(url_id, state, host_id, number % 3, body=b"%d" % number)
                 batch.settle(done._replace(available_at=Instant(store.now + number), reason="robots", refused=1))
+                if number < 10:
+                    body = b"SITEMAP: /\xff.xml" if number % 2 else b"Disallow: /\xff"
+                    origin = Origin(f"http://{each.host}")
+                    batch.robots.append(RobotsRecord(origin, HostId(host_id), 200, store.now, store.now, body))
             first = rows[str(found[0].url)][0]
             batch.links.append(
                 links_of(first, self._domain_of(store, first), *((c.host, c.fingerprint) for c in found))
@@ -134,12 +138,15 @@ def test_reports_say_the_same(pair: Pair) -> None:
         samples.append(len(reader.status.recrawl_report(Instant(store.now + 50)).sample))
         refusals = RefusalReader(store.reading)
         window = refusals.window(1, ["robots"], 0, refusals.last_id(), 1000)
-        refused.append((refusals.count_pages(1), {page.url for page in window.pages}, {u.url for u in window.urls}))
+        naming = {(host.host, host.depth) for host in window.hosts}
+        refused.append(
+            (refusals.count_pages(1), {page.url for page in window.pages}, {u.url for u in window.urls}, naming)
+        )
         assert reader.audit.wrong_counters() == [] and reader.audit.hosts_counted_wrong() == 0
     assert totals[0] == totals[1] and totals[1]["hosts"] == 40 and totals[1]["domains"] == 40
     assert waits[0] == waits[1] and (waits[1].recrawls or 0) > 100 and waits[1].retries
     assert samples[0] == samples[1] > 50
-    assert refused[0] == refused[1]
+    assert refused[0] == refused[1] and len(refused[1][3]) == 5
 
 
 def test_what_is_due_is_queued_by_its_date_over_all_partitions(pair: Pair) -> None:

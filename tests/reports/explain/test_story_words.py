@@ -183,6 +183,12 @@ def test_a_priority_by_classes_is_told_with_its_class() -> None:
     assert assumed.endswith("depth 1, assuming a link from a seed")
 
 
+def test_no_links_or_visits_are_told_of_a_url_that_was_never_seen() -> None:
+    lines = part_of(NEVER_SEEN, "priority")
+
+    assert not any("to it" in line or "visit" in line for line in lines)
+
+
 def test_a_rule_that_overrides_the_score_is_told() -> None:
     rule = PriorityRule("rule 2 (host h.test): high", PriorityClass.HIGH, "h.test")
     for order, first in (("mercator", "class 1 (group medium)"), ("novelty", "in order of score")):

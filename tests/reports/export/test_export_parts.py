@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 from array import array
 from pathlib import Path
 
@@ -113,6 +114,28 @@ def test_a_file_appears_when_it_is_whole_and_packed_if_its_name_says_so(tmp_path
 
     assert gzip.decompress(path.read_bytes()) == b"rows"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_named_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open_output(str(path)) as stream:
+        stream.write(b"rows")
+
+    assert os.read(reading, 100) == b"rows"
+    assert path.is_fifo() and list(tmp_path.iterdir()) == [path]
+    os.close(reading)
+
+
+def test_the_file_behind_a_symbolic_link_is_replaced_and_the_link_stays(tmp_path: Path) -> None:
+    link, target = tmp_path / "latest", tmp_path / "rows"
+    link.symlink_to(target)
+    for rows in (b"first", b"second"):
+        with open_output(str(link)) as stream:
+            stream.write(rows)
+
+        assert link.is_symlink() and target.read_bytes() == rows
 
 
 def test_a_file_whose_making_fails_leaves_nothing_and_the_older_one_stays(tmp_path: Path) -> None:

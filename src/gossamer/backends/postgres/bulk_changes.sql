@@ -54,6 +54,11 @@ SELECT count(*) FROM visits v
 WHERE v.url_id > $1 AND v.url_id <= $2 AND v.warc_offset IS NOT NULL AND v.duplicate_of IS NULL
     AND (v.refused IS NULL OR v.refused & $3 <> 0)
 
+-- The hosts of a window of URLs whose robots.txt may name sitemaps, with the depth of their first URL in it.
+-- name: naming_hosts
+SELECT f.host_id, h.host, f.depth FROM (SELECT DISTINCT ON (host_id) host_id, depth FROM urls WHERE id > $1 AND id <= $2 ORDER BY host_id, id) f JOIN hosts h ON h.id = f.host_id
+WHERE EXISTS (SELECT 1 FROM robots r WHERE r.host_id = f.host_id AND strpos(lower(encode(r.body, 'escape')), 'sitemap') > 0)
+
 -- URLs that were excluded, or that redirect to one that was refused, for one of these reasons.
 -- name: refused_urls
 SELECT u.id, u.url, h.host, u.depth, u.sitemap, u.state, u.reason, v.redirect_to

@@ -45,6 +45,11 @@ SELECT count(*) FROM visits v
 WHERE v.url_id > ?1 AND v.url_id <= ?2 AND v.warc_offset IS NOT NULL AND v.duplicate_of IS NULL
     AND (v.refused IS NULL OR v.refused & ?3)
 
+-- The hosts of a window of URLs whose robots.txt may name sitemaps, with the depth of their first URL in it.
+-- name: naming_hosts
+SELECT f.host_id, h.host, f.depth FROM (SELECT host_id, depth, min(id) FROM urls WHERE id > ?1 AND id <= ?2 GROUP BY host_id) f JOIN hosts h ON h.id = f.host_id
+WHERE EXISTS (SELECT 1 FROM robots r WHERE r.host_id = f.host_id AND instr(lower(CAST(r.body AS TEXT)), 'sitemap') > 0)
+
 -- URLs that were excluded, or that redirect to one that was refused, for one of these reasons.
 -- name: refused_urls
 SELECT u.id, u.url, h.host, u.depth, u.sitemap, u.state, u.reason, v.redirect_to

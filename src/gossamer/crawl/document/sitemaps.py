@@ -28,8 +28,9 @@ from gossamer.extract.sitemaps import (
     is_sitemap,
     read_list,
 )
+from gossamer.fetch.robots import remembered_answer
 from gossamer.filter.canonical import Canonical, Refusal
-from gossamer.model.batch import HintRecord, SitemapName, SitemapRecord
+from gossamer.model.batch import HintRecord, RobotsRecord, SitemapName, SitemapRecord
 from gossamer.model.loads import SitemapFacts
 from gossamer.model.outcome import Truncation
 from gossamer.model.settlement import PageLinks, ProcessedDocument, mask_of
@@ -132,33 +133,46 @@ class Sitemaps:
     def on_robots_lines(self, visit: Visit, origin: Origin, lines: Sequence[str]) -> None:
         """Admit the `Sitemap:` lines of the robots.txt of an origin, at the depth of the URL for which it was
         fetched."""
-        if not self._settings.enabled:
-            return
+        excluded: Counter[str] = Counter()
         batch = self._store.batch
-        for line in lines[:MAX_FILES]:
+        batch.candidates += self.admit_robots_lines(visit.host, origin, lines, visit.task.depth, excluded)
+        for reason, n in excluded.items():
+            self._counters.count(batch, "excluded:" + reason, n)
+
+    def named_in(self, record: RobotsRecord) -> Sequence[str]:
+        """The `Sitemap:` lines of a stored robots.txt."""
+        answer = remembered_answer(
+            record.status, record.body, agent=self._agent, fetched_at=record.fetched_at, expires_at=record.expires_at
+        )
+        return () if answer.rules is None else answer.rules.sitemaps
+
+    def admit_robots_lines(
+        self, host: HostKey, origin: Origin, lines: Sequence[str], depth: int, excluded: Counter[str]
+    ) -> list[Candidate]:
+        """The candidates among the `Sitemap:` lines of the robots.txt of an origin, for the open batch, which records
+        that the host names them. Refusals are counted in `excluded` by reason."""
+        candidates: list[Candidate] = []
+        for line in lines[:MAX_FILES] if self._settings.enabled else ():
             target = self._admission.canonical(line, f"{origin}/robots.txt")
             if isinstance(target, Refusal):
-                self._counters.count(batch, "excluded:" + target.reason)
+                excluded[target.reason] += 1
                 continue
-            excluded: Counter[str] = Counter()
-            (fp,), candidates = self._admit_files(visit, [target], 1, excluded)
-            batch.candidates += candidates
-            batch.sitemap_names.append(SitemapName(target.host, fp, visit.host))
-            for reason, n in excluded.items():
-                self._counters.count(batch, "excluded:" + reason, n)
+            (fp,), found = self._admit_files([target], depth, 0, 1, excluded)
+            candidates += found
+            self._store.batch.sitemap_names.append(SitemapName(target.host, fp, host))
+        return candidates
 
     def on_guessed(self, visit: Visit, target: Canonical) -> None:
         """Admit a sitemap that was found by a guess (`crawl.visit.sitemap_guess`), at the depth of the URL of that
         visit."""
-        _, candidates = self._admit_files(visit, [target], 1, Counter())
+        _, candidates = self._admit_files([target], visit.task.depth, 0, 1, Counter())
         self._store.batch.candidates += candidates
 
     def _admit_files(
-        self, visit: Visit, targets: Sequence[Canonical], level: int, excluded: Counter[str]
+        self, targets: Sequence[Canonical], depth: int, found_on: int, level: int, excluded: Counter[str]
     ) -> tuple[list[Fingerprint], list[Candidate]]:
-        found_on = visit.task.url_id if level > 1 else 0
         return self._admission.admit(
-            targets, visit.task.depth, Via.SITEMAP, found_on, excluded, sitemap=level, rules=self._admission.file_rules
+            targets, depth, Via.SITEMAP, found_on, excluded, sitemap=level, rules=self._admission.file_rules
         )
 
     # --- reading -------------------------------------------------------------------------------------
@@ -331,7 +345,8 @@ class Sitemaps:
                 targets.append(target)
                 dates.append(entry.lastmod)
         progress.listed += len(targets)
-        prints, candidates = self._admit_files(visit, targets, level, progress.excluded)
+        task = visit.task
+        prints, candidates = self._admit_files(targets, task.depth, task.url_id, level, progress.excluded)
         progress.lot.candidates.extend(candidates)
         progress.lot.hints.extend(
             HintRecord(target.host, fp, visit.task.url_id, date, None, None, self._believes(target.host))

@@ -5,13 +5,14 @@ them. Other priority rules move them (`Reordering`). Wider rules bring back what
 
 Links that are refused are not stored. Instead, the visit of a page has a mask of the reasons why links of it were
 refused (`model.settlement.mask_of`). When a reason no longer holds, the pages with that bit are read again from the
-archive, and their links are admitted by the rules in force. URLs that were excluded for such a reason, or that redirect
-to a URL that was refused for it, are queued again. What robots.txt forbids stays excluded.
+archive, and their links are admitted by the rules in force. So are the `Sitemap:` lines of stored robots.txt files.
+URLs that were excluded for such a reason, or that redirect to a URL that was refused for it, are queued again. What
+robots.txt forbids stays excluded.
 """
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from gossamer.config.admission import ADMISSION_KEY, TRAP_CUTS, AdmissionRecord, AdmissionRules
@@ -30,9 +31,9 @@ from gossamer.model.outcome import Response
 from gossamer.model.settlement import Document, mask_of
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Task, Visit
-from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin
 from gossamer.observe.snapshot import ReadmissionCounts
-from gossamer.store.table.refusals import RefusalReader, RefusedPage, RefusedUrl
+from gossamer.store.table.refusals import NamingHost, RefusalReader, RefusedPage, RefusedUrl
 from gossamer.store.threads import ReaderThread, WriterThread
 
 LIMIT_REASONS: Final = ("depth_limit", "url_too_long", "excluded_domain")
@@ -169,6 +170,15 @@ class _PageRead(NamedTuple):
     problem: str | None = None
 
 
+class _NamedSitemaps(NamedTuple):
+    """The `Sitemap:` lines of a robots.txt."""
+
+    host: HostKey
+    origin: Origin
+    lines: Sequence[str]
+    depth: int
+
+
 class Readmission:
     """The passes of one crawl, one at a time. The cursor is stored with what the pass has found, so a crash loses
     nothing; the next start goes on from there. Owned by the event loop."""
@@ -197,6 +207,7 @@ class Readmission:
         self._thread = thread
         self._read_response = read_response
         self._problems: list[str] = []
+        self._hosts_read: set[HostId] = set()  # whose robots.txt files the pass has read
         self._counts: ReadmissionCounts | None = None
         self._wanted = asyncio.Event()
         self._counted = asyncio.Event()  # the pages to be read are counted
@@ -232,6 +243,7 @@ class Readmission:
 
     def _begin(self) -> None:
         self._problems = []
+        self._hosts_read = set()
         self._wanted.set()
         self._counted.clear()
         self._update_counts()
@@ -272,11 +284,18 @@ class Readmission:
                     returning += candidates
                     refused.append((mask_of(excluded), read.page.url_id, read.page.warc_offset))
                     await asyncio.sleep(0)
+            naming = [host for host in window.hosts if host.host_id not in self._hosts_read]
+            named = [sitemaps for host in naming for sitemaps in await self._thread.ask(self._read_robots, host)]
             if self._record is not record:
                 return  # the rules have changed again: the new pass looks at these pages too
             orders = self._orders(window.urls, record.reasons)
             batch = self._store.batch
             batch.returning += returning
+            for each in named:
+                batch.returning += self._sitemaps.admit_robots_lines(
+                    each.host, each.origin, each.lines, each.depth, Counter()
+                )
+            self._hosts_read.update(host.host_id for host in naming)
             batch.refused += refused
             batch.bulk_changes += orders
             done, unreadable = record.done + len(window.pages), record.unreadable + unreadable
@@ -363,6 +382,13 @@ class Readmission:
             return [], excluded
         candidates, _ = self._admission.admit_links(read.visit, content, excluded, again=True)
         return candidates, excluded
+
+    def _read_robots(self, host: NamingHost) -> list[_NamedSitemaps]:
+        """Read the robots.txt files of a host, in the reader thread."""
+        return [
+            _NamedSitemaps(host.host, record.origin, self._sitemaps.named_in(record), host.depth)
+            for record in self._reader.robots(host.host_id)
+        ]
 
     # --- URLs ------------------------------------------------------------------------------------------
 

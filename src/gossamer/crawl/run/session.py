@@ -18,6 +18,7 @@ from gossamer.crawl.run.member import Worker
 from gossamer.crawl.run.page_log import PATIENCE, PageLog
 from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError
+from gossamer.extract.main_text import TextExtractor
 from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
 from gossamer.model.partition import WorkerShare
@@ -102,7 +103,7 @@ async def session(
     crawl.engine.observers.subscribe(_CrawlLogger(log, crawl.store.slow_after))
     if pages is not None:
         crawl.engine.events.subscribe(pages)
-    hooked = _start_hooks(crawl, named, log) if named else None
+    hooked = _start_hooks(crawl, named, TextExtractor(config.content.text), log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.status))
     beating = asyncio.create_task(watch.heartbeat())
@@ -200,11 +201,13 @@ class _CrawlLogger(CrawlObserver):
         self._log.event("politeness.violated", kind=violation.kind, key=violation.key)
 
 
-def _start_hooks(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> HookRunner:
+def _start_hooks(
+    crawl: Crawl, hooks: Sequence[tuple[str, Hook]], extractor: TextExtractor, log: EventLog
+) -> HookRunner:
     def failed(name: str, method: str, error: BaseException) -> None:
         log.event("hook.failed", hook=name, method=method, error=f"{type(error).__name__}: {error}")
 
-    runner = HookRunner(hooks, crawl.engine.pump_soon, failed)
+    runner = HookRunner(hooks, crawl.engine.pump_soon, failed, extractor)
     crawl.engine.events.subscribe(runner)
     if runner.has_link_hooks:
         crawl.admission.filter_links(runner.may_enter)

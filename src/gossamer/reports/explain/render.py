@@ -217,6 +217,8 @@ def _standing(standing: Priority) -> list[str]:
     lines.append(_sum(standing.parts) if standing.by_score else _list(standing.parts))
     if standing.rule is not None:
         lines.append(f"priority.rules overrides the score: {standing.rule}")
+    if standing.assumed:
+        return lines  # nothing is known of its links and visits
     pages = formatter.number_of(standing.links, "page")
     linked = (
         f"{pages} {'links' if standing.links == 1 else 'link'} to it, {standing.links_from_others} of other domains"

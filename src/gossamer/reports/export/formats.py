@@ -167,28 +167,41 @@ def naming_full_disk(name: str) -> Iterator[None]:
 def open_output(name: str) -> Iterator[BinaryIO]:
     """A stream to the file `name`, or to standard output for `-`. Compressed if the name ends with `.gz`.
 
-    The file appears when the block is done, in the place of an older one. If the block raises, nothing changes.
+    The file appears when the block is done, in the place of an older one; a symbolic link is followed. If the block
+    raises, nothing changes. A device or a named pipe is written to as it is.
     """
     if name == "-":
         with naming_full_disk("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    path = Path(name)
+    path = Path(os.path.realpath(name))
+    is_packed = name.endswith(".gz")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with naming_full_disk(name), path.open("wb") as file, _packed(file, is_packed) as stream:
+            yield stream
+        return
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with naming_full_disk(name), unfinished.open("wb") as file:
-            if path.suffix == ".gz":
-                # Neither name nor date: the same rows make the same file.
-                with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
-                    yield cast(BinaryIO, packed)
-            else:
-                yield file
+            with _packed(file, is_packed) as stream:
+                yield stream
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _packed(file: BinaryIO, is_packed: bool) -> Iterator[BinaryIO]:
+    """The stream to write to: the file, or a compressor before it."""
+    if not is_packed:
+        yield file
+        return
+    # Neither name nor date: the same rows make the same file.
+    with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
+        yield cast(BinaryIO, packed)
 
 
 _MAX_NAME = 100  # characters; file systems allow 255 bytes

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from gossamer.errors import ArchiveError, GossamerError
-from gossamer.extract.charset import charset_parameter, choose_encoding, decode
 from gossamer.extract.content_types import is_html
 from gossamer.extract.full_page import Page, Wanted, read_page
-from gossamer.extract.main_text import TextSource
+from gossamer.extract.main_text import TextSource, is_plain_text, plain_text
 from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
 from gossamer.model.outcome import Response
@@ -71,8 +70,8 @@ class Documents:
                 want=self._want,
             )
             return ArchivedPage(response, page, page.text, page.text_source)
-        if (content_type or "").lower().startswith("text/"):
-            text = _plain_text(body, content_type) if self._want.text else None
+        if is_plain_text(content_type):
+            text = plain_text(body, content_type) if self._want.text else None
             return ArchivedPage(response, None, text, TextSource.PLAIN)
         if self._want.text and is_pdf(content_type, body):
             return self._open_pdf(response, body)
@@ -110,10 +109,6 @@ def _absolute(href: str, base: str, canonicaliser: Canonicaliser) -> str | None:
             return target.url
         case Refusal():
             return None
-
-
-def _plain_text(body: bytes, content_type: str | None) -> str:
-    return decode(body, choose_encoding(body, charset_parameter(content_type)))
 
 
 class NodeTable:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gossamer.model.batch import RobotsRecord
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 from gossamer.store.ports import Database
@@ -41,12 +42,21 @@ class RefusedUrl(NamedTuple):
     redirect_to: str | None
 
 
+class NamingHost(NamedTuple):
+    """A host whose robots.txt may name sitemaps."""
+
+    host_id: HostId
+    host: HostKey
+    depth: int  # of its first URL in the window
+
+
 class RefusalWindow(NamedTuple):
-    """What was refused among the URLs up to an id."""
+    """What was refused among the URLs up to an id, and which of their hosts may name sitemaps."""
 
     upto: int
     pages: list[RefusedPage]
     urls: list[RefusedUrl]
+    hosts: list[NamingHost]
 
 
 class RefusalReader:
@@ -71,7 +81,12 @@ class RefusalReader:
             upto = pages[-1].url_id
         rows = self._db.fetch_all("refused_urls", after, upto, list(reasons))
         urls = [RefusedUrl._make((*row[:5], UrlState(row[5]), *row[6:])) for row in rows]
-        return RefusalWindow(upto, pages, urls)
+        hosts = [NamingHost._make(row) for row in self._db.fetch_all("naming_hosts", after, upto)] if most else []
+        return RefusalWindow(upto, pages, urls, hosts)
+
+    def robots(self, host_id: HostId) -> list[RobotsRecord]:
+        """The robots.txt files of a host."""
+        return [RobotsRecord(*row) for row in self._db.fetch_all("host_robots", host_id)]
 
     def close(self) -> None:
         self._db.close()
