@@ -306,6 +306,13 @@ def test_no_two_packages_need_each_other() -> None:
     assert set(order) == graph.keys()
 
 
+def test_only_the_opener_chooses_sqlite_and_others_name_it_in_help_texts_alone() -> None:
+    choosing = ("crawl.run.opener", "crawl.run.assemble")
+    texts = {name: text for name, text in modules().items() if not is_within(name, ("backends", *choosing))}
+
+    assert [name for name, text in texts.items() if "sqlite" in text.replace("sqlite:DIR", "").lower()] == []
+
+
 def test_no_folder_holds_more_modules_than_one_can_survey() -> None:
     folders = Counter(path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 

@@ -117,6 +117,7 @@ GROUPS: tuple[Group, ...] = (
             "RB-15": "different rules for different schemes and ports",
             "RB-16": "nofollow in the page and in the header",
             "RB-17": "a robots.txt sent byte by byte",
+            "RB-18": "a robots.txt of which a part arrives: cut short, 206, or in a coding that cannot be removed",
         },
     ),
     Group(
@@ -226,6 +227,7 @@ GROUPS: tuple[Group, ...] = (
             "RT-09": "Retry-After in a redirect, or in a page",
             "RT-10": "Retry-After as a date, by a clock that is wrong",
             "RT-11": "429 for ever, for the only URL of a host",
+            "RT-12": "Retry-After several times",
         },
     ),
     Group(

@@ -260,3 +260,20 @@ def test_rt_11_the_only_url_of_a_host_is_given_up_after_as_many_429s_as_any_othe
 
     assert crawl.requests == [HOME] * MAX_RATE_LIMITED
     assert crawl.rows()[HOME][:2] == ("dead", "rate_limited")
+
+
+@pytest.mark.parametrize(
+    ("value", "wait"),
+    [
+        ("3, 3", 3.0),
+        ("3, 120", 120.0),
+        ("120,soon", 120.0),
+        (f"{imf(NOW + 60.0)}, {imf(NOW + 120.0)}", 120.0),
+        (f"90, {imf(NOW + 120.0)}, 60", 120.0),
+        (f"{imf(NOW - 60.0)}, 5", 5.0),
+        ("soon, later", None),
+        (", ".join(["1"] * 5000), 1.0),
+    ],
+)
+def test_rt_12_of_several_waits_the_longest_is_kept(value: str, wait: float | None) -> None:
+    assert requested_wait(response(headers={"Retry-After": value}), NOW) == wait

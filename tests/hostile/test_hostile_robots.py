@@ -1,10 +1,11 @@
-"""robots.txt, RB-01 to RB-17, as whole crawls: what the server was asked for, and what became of the URLs.
+"""robots.txt, RB-01 to RB-18, as whole crawls: what the server was asked for, and what became of the URLs.
 
 What a file means alone is tested by the same ids in tests/fetch/robots.
 """
 
 import asyncio
 import contextlib
+import gzip
 import itertools
 import socket
 import sqlite3
@@ -297,6 +298,43 @@ def test_rb_04_a_host_that_is_crawled_itself_keeps_its_gap_when_others_ask_it_fo
     assert "/" in {each.path for each in asked}
     gaps = [later.at - earlier.answered_at for earlier, later in itertools.pairwise(asked)]
     assert min(gaps) >= delay
+
+
+_WHOLE = PRIVATE.encode() + b"Disallow: /open\n"
+_LONG = gzip.compress(_WHOLE + bytes(range(256)) * 8, compresslevel=0)
+_IN_PART = {
+    "cut short": (b"200 OK", b"Content-Length: %d\r\n" % (len(_WHOLE) + 9), _WHOLE),
+    "cut between chunks": (b"200 OK", b"Transfer-Encoding: chunked\r\n", b"%x\r\n%b\r\n" % (len(_WHOLE), _WHOLE)),
+    "206": (b"206 Partial Content", b"Content-Range: bytes 0-%d/999\r\n" % (len(_WHOLE) - 1), _WHOLE),
+    "gzip cut short": (b"200 OK", b"Content-Encoding: gzip\r\n", _LONG[:-40]),
+    "brotli that is none": (b"200 OK", b"Content-Encoding: br\r\n", b"\xff" * 200),
+    "too many codings": (b"200 OK", b"Content-Encoding: gzip, gzip, gzip, gzip\r\n", gzip.compress(_WHOLE)),
+}
+
+
+@pytest.mark.parametrize("kind", _IN_PART)
+def test_rb_18_a_file_that_arrives_in_part_is_as_one_that_cannot_be_had(tmp_path: Path, kind: str) -> None:
+    status, fields, body = _IN_PART[kind]
+    asked = []
+
+    async def script(talk: Talk) -> None:
+        asked.append((await talk.request()).split()[1])
+        await talk.say(b"HTTP/1.1 %b\r\nContent-Type: text/plain\r\n%b\r\n%b" % (status, fields, body))
+
+    crawl = SmallCrawl(tmp_path)
+    with scripted_site(script) as server:
+        crawl.run(f"http://127.0.0.1:{server.port}/")
+
+    assert set(asked) == {b"/robots.txt"}
+    assert states(crawl) == {"/": ("dead", "robots_unreachable")}
+
+
+def test_rb_18_a_plain_file_that_is_declared_as_gzip_is_read(tmp_path: Path) -> None:
+    crawl = SmallCrawl(tmp_path)
+    with SmallServer(three_pages(Answer(PRIVATE, headers={"Content-Encoding": "gzip"}))) as server:
+        crawl.run(server.base + "/")
+
+    assert states(crawl) == {"/": STORED, "/open": STORED, "/private": DENIED}
 
 
 # --- what a file may look like ------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.frontier.orderings import ORDERINGS
 from tests.integration.crawl_process import gossamer
 from tests.integration.small_server import Answer, SmallServer, links, page
 
@@ -45,3 +46,25 @@ def test_each_page_is_a_line_on_standard_output_and_the_report_goes_elsewhere(tm
     assert "pages stored" in ended.err
     assert "pages stored" in two.out
     assert {tuple(line.split()[-5:-4]) for line in (tmp_path / "pages.log").read_text().splitlines()} == {("2.0000",)}
+
+
+FIRST = {
+    "mercator": "-2.2373",  # log2(0.15), for a page without links to it, and 0.5 for a home page
+    "best-first": "-1.7500",  # the same in quarters, and half of log2((1 + 1) / (0 + 1)) for its host
+    "bfs": "2.0000",
+    "dfs": "1.0000",  # the first entry
+    "novelty": "10.0000",
+    "balance": "0.0000",
+    "importance": "1.1500",  # 0.15, and 1 / (1 + 0) for its domain
+}
+
+
+def test_the_score_in_a_line_is_in_the_unit_of_the_formula_under_every_ordering(tmp_path: Path) -> None:
+    seen = {}
+    with SmallServer({"/": page("alone")}) as server:
+        for order in ORDERINGS:
+            common = ("crawl", f"{server.base}/", "--allow-private", "--delay", 0, "--dir", order, "--order", order)
+            ended = gossamer(*common, "--log-pages", "-", cwd=tmp_path)
+            seen[order] = [line.split()[1] for line in ended.out.splitlines()]
+
+    assert seen == {order: [score] for order, score in FIRST.items()}

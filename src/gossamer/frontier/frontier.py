@@ -59,6 +59,7 @@ class Frontier:
         fronts = ratios.groups if ordering is None else ordering.fronts
         ordering = ordering or Ordering()
         self._politeness = politeness
+        self._unit = ordering.unit
         self._domain_of = domain_of
         limits = limits or FrontierLimits()
         self._quantum, self._long_rest = limits.quantum, limits.long_rest
@@ -350,7 +351,7 @@ class Frontier:
         host.state = OUT
         host.served += 1
         if self._scores is None:
-            priority = task.priority
+            priority = task.priority / self._unit
             if host.more[front] and len(host.fronts[front]) <= LOW_MARK:
                 self._router.feed(host)
         else:

@@ -131,7 +131,7 @@ class Crawl:
         if "dir" not in file and "dir" not in given and (kind.in_directory or kind.one_process):
             temporary = tempfile.mkdtemp(prefix="gossamer-")
             weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
-            self.config = make_config({"store": f"sqlite:{temporary}", **file, "dir": temporary}, given)
+            self.config = make_config(resolve_urls({**file, "dir": temporary}), given)
         self.display: Display = NoDisplay()
         """What shows the progress."""
         self._fresh = fresh

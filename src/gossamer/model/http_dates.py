@@ -44,11 +44,25 @@ _LONGEST_VALUE = 64  # no valid delay or date is longer
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 
 
+_BETWEEN_VALUES = re.compile(r"(?:(?<=[0-9])|(?<=gmt)) *, *", re.ASCII | re.IGNORECASE)  # not the comma within a date
+
+
+_MAX_VALUES = 8
+
+
 def retry_after(value: str, now: Instant) -> Seconds | None:
-    """The delay that a Retry-After value asks for. None if the value is invalid, empty or in the past.
+    """The delay that a Retry-After value asks for: the longest, if the field was sent several times. None if the value
+    is invalid, empty or in the past.
 
     Never more than 24 hours: a host that asks for a year is probed once a day.
     """
+    if "," not in value:
+        return _one_delay(value, now)
+    values = _BETWEEN_VALUES.split(value.strip(), _MAX_VALUES)[:_MAX_VALUES]
+    return max((wait for each in values if (wait := _one_delay(each, now)) is not None), default=None)
+
+
+def _one_delay(value: str, now: Instant) -> Seconds | None:
     text = value.strip()
     if _DIGITS.fullmatch(text):
         if len(text) > 9:  # above the cap anyway; never parse a number of unbounded length

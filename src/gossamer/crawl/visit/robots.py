@@ -11,7 +11,7 @@ from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, Ho
 from gossamer.crawl.visit.request import Requester, Route
 from gossamer.crawl.visit.settle import CrawlState
 from gossamer.fetch.dns.resolver import ResolveLater
-from gossamer.fetch.http.body import payload
+from gossamer.fetch.http.body import Payload, payload
 from gossamer.fetch.http.headers import location_of, requested_wait
 from gossamer.fetch.robots import MAX_REDIRECTS, RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser
@@ -20,7 +20,7 @@ from gossamer.frontier.decisions import WaitUntil
 from gossamer.frontier.retries import RETRY_RULES, StatusClass, status_class
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.loads import HostLoaded
-from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
+from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 
@@ -237,11 +237,16 @@ def answer_of(
     previous: RobotsAnswer | None,
     policy: RobotsPolicy,
 ) -> tuple[RobotsAnswer, bytes]:
-    """What the last response to a request for robots.txt means, and its body. `wait`: its Retry-After."""
+    """What the last response to a request for robots.txt means, and its body. `wait`: its Retry-After.
+
+    A file that arrived in part only, or cannot be decoded, has not been received: its rules are unknown.
+    """
     status, body, max_age, truncated = None, b"", None, False
     if isinstance(outcome, Response):
-        status, truncated = outcome.status, outcome.truncated is not None
-        body = payload(outcome).body
+        received = payload(outcome)
+        status, body, truncated = outcome.status, received.body, received.truncated is not None
+        if 200 <= status < 300 and not _is_usable(received):
+            status, body = None, b""
         max_age = max_age_of(outcome.headers.get("cache-control", ""))
     answer = rules_from_answer(
         status,
@@ -256,6 +261,14 @@ def answer_of(
         policy=policy,
     )
     return answer, body
+
+
+def _is_usable(received: Payload) -> bool:
+    """Whether this is the whole file, or its beginning up to the size that is parsed. A declared coding that the file
+    does not have is ignored."""
+    if received.truncated not in (None, Truncation.LENGTH):
+        return False
+    return not received.bad_encoding or b"user-agent" in received.body.lower()
 
 
 def _is_hopeless(failure: Failure, before: HostFailures | None) -> bool:

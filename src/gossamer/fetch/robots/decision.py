@@ -1,7 +1,7 @@
 """What the response to a request for `/robots.txt` means (RFC 9309, 2.3 and 2.4), and the rules in its body. Pure;
 accepts any input.
 
-  2xx                     the file's rules apply, for 24 hours at most
+  2xx                     the file's rules apply, for 24 hours at most; only a complete file counts (see the caller)
   4xx except 429          there is no file: everything is allowed
   too many redirects      as if there were no file, and flagged
   429, 5xx, 3xx, nothing  rules unknown: everything is closed until the file can be fetched
