@@ -86,11 +86,13 @@ def _hide_password() -> None:
 
     kept = []
     for word in sys.orig_argv[1:]:
-        option, scheme, rest = word.partition("postgresql:")
-        url, password = take_password(scheme + rest)
-        if password is not None:
-            os.environ["PGPASSWORD"] = password
-        kept.append(option + url)
+        for scheme, variable in (("postgresql:", "PGPASSWORD"), ("redis", "GOSSAMER_CACHE_PASSWORD")):
+            option, found, rest = word.partition(scheme)
+            url, password = take_password(found + rest)
+            if password is not None:
+                os.environ[variable] = password
+                word = option + url
+        kept.append(word)
     if kept != sys.orig_argv[1:]:
         os.execv(sys.executable, [sys.executable, *kept])
 

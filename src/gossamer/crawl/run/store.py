@@ -147,6 +147,7 @@ def open_database(opening: Opening) -> Database:
 class KnownCrawl(NamedTuple):
     """What the database says about the crawl itself."""
 
+    crawl_id: str
     seeds: frozenset[Url]
     fingerprint_key: int
     warc_lengths: dict[str, int]
@@ -179,6 +180,7 @@ def read_metadata(
         return next_contact, max(known, default=None)
 
     return KnownCrawl(
+        crawl_id=facts.fact("crawl_id") or "",
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
         warc_lengths=facts.warc_lengths(),
