@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from gossamer.crawl.run.cache import read_documents
 from gossamer.model.announcement import StreamedDocument
@@ -17,7 +17,7 @@ def stream(
     new_only: bool = False,
     claim_after: float = 60.0,
     patience: float | None = None,
-) -> Iterator[StreamedDocument]:
+) -> Generator[StreamedDocument, None, None]:
     """Iterate over the documents that a crawl with `--cache URL` and `[cache] documents = N` announces.
 
     Programs that read as one `group` share the documents; each group receives all of them. `consumer` names this

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from gossamer.backends.redis.address import CacheAddress, Server, parse_address
 from gossamer.backends.redis.document_log import CRAWLS, stream_of
@@ -238,6 +240,7 @@ def _open(address: CacheAddress, server: Server) -> "redis.Redis":
         socket_connect_timeout=_CONNECT_SECONDS,
         socket_timeout=_CONNECT_SECONDS + _BLOCK_SECONDS,
         single_connection_client=True,
+        retry=Retry(NoBackoff(), 0),  # `_call` does that
     )
 
 

@@ -11,6 +11,7 @@ from gossamer.backends.redis.connection import CacheFailed, Command, Connection,
 from gossamer.cluster.tiers import TierBreaker, TierPolicy
 
 OPERATION_SECONDS: Final = 0.05
+POLICY: Final = TierPolicy()
 KEPT_SECONDS: Final = 7 * 86_400
 """How long an entry is kept that nobody uses: those of a crawl that is over disappear by themselves."""
 
@@ -57,14 +58,13 @@ class CacheTier:
         *,
         chance: random.Random,
         timeout: float = OPERATION_SECONDS,
-        policy: TierPolicy | None = None,
         on_change: Callable[[str | None], None] = lambda reason: None,
     ) -> None:
         """`on_change` gets the reason when the tier is opened, and None when it is closed again."""
         self._address = address
         self.scope = scope
         self._timeout = timeout
-        self._breaker = TierBreaker(policy or TierPolicy(), chance)
+        self._breaker = TierBreaker(POLICY, chance)
         self._on_change = on_change
         self._connection: Connection | None = None
         self._connecting: asyncio.Task[None] | None = None

@@ -102,6 +102,9 @@ from gossamer.store.table.refusals import RefusalReader
 from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 
+CONTENTS_IN_MEMORY = 100_000
+"""Digests of documents in the exact memory of the content-seen test; many times what is not committed yet."""
+
 
 def outcome_feedback_for(
     config: Config, parameters: list[LearntParameter], soft_404: Soft404Detector
@@ -568,4 +571,4 @@ def _document_settings_for(config: Config) -> DocumentSettings:
 def _duplicate_tests_for(config: Config, soft_404: Soft404Detector) -> DuplicateTests:
     mode = config.content.near_duplicates
     near = None if mode == "off" else NearDuplicates(NearMode(mode))
-    return DuplicateTests(ContentSeen(capacity=1_000_000), near, soft_404)
+    return DuplicateTests(ContentSeen(capacity=1_000_000, remember=CONTENTS_IN_MEMORY), near, soft_404)

@@ -1,7 +1,7 @@
 """The cache of a running crawl: opened by its URL, and what is kept there."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -84,7 +84,7 @@ def read_documents(
     new_only: bool,
     claim_after: float,
     patience: float | None,
-) -> Iterator[StreamedDocument]:
+) -> Generator[StreamedDocument, None, None]:
     """The documents that a crawl announces, for one consumer of a group. Raises MissingExtra, UsageError, and
     ConnectionLost if the server cannot be reached at first."""
     try:
