@@ -138,6 +138,25 @@ def test_announcements_name_the_records_of_the_archive(web: SimwebProcess, serve
     assert {url: document.text for url, document in found.items()} == texts
 
 
+def test_documents_that_a_crawl_stored_while_redis_was_away_show_when_it_is_resumed(
+    web: SimwebProcess, server: RedisServer, tmp_path: Path
+) -> None:
+    import gossamer as library
+
+    start = command(tmp_path, web, server)
+    first = gossamer(*start, "--max-pages", 40)
+    server.kill()
+    second = gossamer(*start, "--more", 30)
+    server.start()
+    third = gossamer(*start, "--more", 20)
+
+    assert [(each.status, each.report["announced"]) for each in (first, third)] == [(0, 40), (0, 20)]
+    assert (second.status, second.report["announced"], second.report["unannounced"]) == (0, 0, 30)
+    found = list(library.stream(server.url, group="g", patience=0.5))
+    # The server came back empty, so the first reader of it has missed those of the second run.
+    assert [document.gap for document in found] == [30, *[0] * 19]
+
+
 def test_the_example_feeds_a_full_text_index(web: SimwebProcess, server: RedisServer, tmp_path: Path) -> None:
     ended = gossamer(*command(tmp_path, web, server))
     assert ended.status == 0, ended.err

@@ -45,8 +45,9 @@ class StreamedDocument:
     index: int
     """The commit that has stored it, and its number within that commit, from 0 on."""
     gap: int = 0
-    """Documents of this epoch directly before it that the group will not receive: Redis was away, or has lost them.
-    They are in the crawl (`gossamer.open`)."""
+    """Documents directly before it that the group will not receive, because Redis was away or has lost them: of this
+    epoch or, with the first of an epoch, at the end of the worker's last one. They are in the crawl
+    (`gossamer.open`)."""
     deliveries: int = 1
     """How often the group has received it, this time included."""
 

@@ -181,6 +181,10 @@ class DocumentLog(Protocol):
     """Announces documents to other programs. Owned by the event loop. Never waits and never fails: announcements may be
     lost, and their readers see that by the numbers."""
 
+    def position_after(self, documents: int) -> str:
+        """What to store with a commit of so many documents, for the next life of this worker."""
+        ...
+
     def announce(self, commit: int, documents: Sequence[Announcement]) -> None:
         """These documents were stored by this commit. Called after it, in the order of the commits."""
         ...

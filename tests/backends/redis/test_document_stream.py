@@ -45,12 +45,13 @@ def announce(
     most: int = 100_000,
     crawl: str = "c1",
     epoch: int = EPOCH,
+    before: str | None = None,
 ) -> Counts:
     """Commits of so many documents. `between` is called before each of them, with its number."""
 
     async def main() -> Counts:
         tier = CacheTier(parse_address(server.url, {}), CacheScope(crawl), chance=random.Random(1), timeout=60.0)
-        log, number = RedisDocumentLog(tier, epoch, most), 0
+        log, number = RedisDocumentLog(tier, epoch, most, before), 0
         for commit, documents in enumerate(commits):
             between(commit)
             if server.runs:
@@ -135,6 +136,24 @@ def test_what_a_reader_has_received_is_no_gap_after_the_server_was_emptied(serve
     found.extend(islice(reader, 2))
 
     assert [(d.serial, d.gap) for d in found] == [(n, 0) for n in range(1, 8)]
+
+
+def test_what_a_worker_has_stored_and_not_announced_before_it_died_is_a_gap(server: RedisServer) -> None:
+    announce(server, 3)
+    announce(server, 2, 2, epoch=99, before=f"{EPOCH} 5")
+    announce(server, 1, epoch=100, before="99 4")
+    announce(server, 1, epoch=101, before="100 1")
+
+    found = [(d.epoch, d.serial, d.gap) for d in read(server)]
+    assert found[3:] == [(99, 1, 2), (99, 2, 0), (99, 3, 0), (99, 4, 0), (100, 1, 0), (101, 1, 0)]
+
+
+def test_a_position_is_that_after_the_documents_of_the_commit() -> None:
+    tier = CacheTier(parse_address("redis://127.0.0.1:1", {}), CacheScope("c1"), chance=random.Random(1))
+    log = RedisDocumentLog(tier, EPOCH, 100)
+
+    assert log.position_after(0) == f"{EPOCH} 0"
+    assert log.position_after(7) == f"{EPOCH} 7"
 
 
 def test_documents_that_the_stream_has_dropped_are_a_gap(server: RedisServer) -> None:

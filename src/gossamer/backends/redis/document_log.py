@@ -1,7 +1,9 @@
 """Announces documents on a Redis stream after their commit. Hot: benchmarks/bench_cache.py.
 
 Best effort: what cannot be announced in time is not announced later. Every document has a number, so readers see how
-many are missing and where. The stream of a crawl is `gossamer:CRAWL:documents`; the ids of crawls that announce
+many are missing and where. An epoch stands for one life of a worker; until its first announcement is acknowledged, they
+say how many documents the worker had stored in the epoch before (`after`), so that those missing at its end are seen.
+The stream of a crawl is `gossamer:CRAWL:documents`; the ids of crawls that announce
 documents are in the set `gossamer:crawls`.
 """
 
@@ -23,16 +25,22 @@ def stream_of(crawl_id: str) -> str:
 class RedisDocumentLog:
     """The announcements of one worker (`store.ports.DocumentLog`)."""
 
-    def __init__(self, tier: CacheTier, epoch: int, most: int) -> None:
-        """`epoch` stands for this life of the worker; about `most` documents are kept in the stream."""
+    def __init__(self, tier: CacheTier, epoch: int, most: int, before: str | None = None) -> None:
+        """About `most` documents are kept in the stream. `before` is the last `position` of the worker's epoch before
+        this one."""
         self._tier = tier
         self._epoch = epoch
         self._most = most
         self._crawl_id = tier.scope.crawl_id
         self._stream = stream_of(self._crawl_id)
         self._serial = 0
+        self._before: str | None = before
         self.announced = 0
         self.unannounced = 0  # also those of which we do not know
+
+    def position_after(self, documents: int) -> str:
+        """The epoch, and the number that its last document has after a commit of so many. Stored with that commit."""
+        return f"{self._epoch} {self._serial + documents}"
 
     def announce(self, commit: int, documents: Sequence[Announcement]) -> None:
         first, number = self._serial + 1, len(documents)
@@ -45,15 +53,29 @@ class RedisDocumentLog:
                 self.unannounced += number
             else:
                 self.announced += number
+                self._before = None
 
         if not self._tier.is_usable:
             on_done(None)
             return
         begin = ("XADD", self._stream, "MAXLEN", "~", self._most, "*", "epoch", self._epoch, "serial")
+        after: Command = () if self._before is None else ("after", self._before)
         commands: list[Command] = [("SADD", CRAWLS, self._crawl_id)]
         for index, (url, digest, file, offset, length, status, at, title, text) in enumerate(documents):
             fields: Command = (
-                *(*begin, first + index, "commit", commit, "index", index, "url", url, "digest", sha1_text(digest)),
+                *(
+                    *begin,
+                    first + index,
+                    *(after if index == 0 else ()),
+                    "commit",
+                    commit,
+                    "index",
+                    index,
+                    "url",
+                    url,
+                    "digest",
+                    sha1_text(digest),
+                ),
                 *("file", file, "offset", offset, "length", length, "status", status, "at", at),
             )
             if title is not None:

@@ -37,7 +37,8 @@ _AWAY = (
     redis.exceptions.MasterDownError,
 )
 
-# KEYS: the stream, the numbers of the group. ARGV: group, consumer, how many. Entries begin with `epoch` and `serial`.
+# KEYS: the stream, the numbers of the group. ARGV: group, consumer, how many. Entries begin with `epoch` and `serial`,
+# and the first ones of an epoch go on with `after`: the epoch before, and its last number.
 # Without an entry, the answer is the id of the last one that there is.
 _READ: Final = """
 local found = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', ARGV[3], 'STREAMS', KEYS[1], '>')
@@ -51,6 +52,13 @@ for i, entry in ipairs(entries) do
   local last = redis.call('HGET', KEYS[2], epoch)
   if not last then last = redis.call('HEXISTS', KEYS[2], 'all') == 1 and 0 or serial - 1 end
   gaps[i] = math.max(serial - last - 1, 0)
+  if entry[2][5] == 'after' then
+    local before, stored = string.match(entry[2][6], '(%d+) (%d+)')
+    local known = redis.call('HGET', KEYS[2], before)
+    if not known then known = redis.call('HEXISTS', KEYS[2], 'all') == 1 and 0 or stored end
+    gaps[i] = gaps[i] + math.max(stored - known, 0)
+    redis.call('HSET', KEYS[2], before, math.max(stored, known))
+  end
   redis.call('HSET', KEYS[2], epoch, math.max(serial, last))
 end
 return {entries, gaps, ''}

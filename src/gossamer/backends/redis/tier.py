@@ -183,6 +183,11 @@ class CacheTier:
         if self._connecting is None and not self._closed:
             self._connecting = asyncio.get_running_loop().create_task(self._connect())
 
+    async def wait_for_connection(self) -> None:
+        """Wait until a connection is open or could not be opened, no longer than for an answer."""
+        if not self.is_usable and self._connecting is not None:
+            await asyncio.wait({self._connecting}, timeout=self._timeout)
+
     async def _connect(self) -> None:
         """Open a connection, as a probe if the tier is open."""
         was_open = self._breaker.is_open

@@ -17,6 +17,10 @@ from gossamer.store.ports import DocumentLog
 _STORED = UrlState.STORED  # looking up a member costs as much as a call
 
 
+POSITION_KEY = "announced"
+"""The name under which the position in the document stream is stored."""
+
+
 class DocumentAnnouncer(CrawlObserver):
     """Announces every document that a commit has stored, in the order in which they were settled. Holds the documents
     of the open batch and of the one that is being committed."""
@@ -36,6 +40,8 @@ class DocumentAnnouncer(CrawlObserver):
 
     def before_commit(self, batch: Batch, now: Instant) -> None:
         self._in_commit, self._settled = self._settled, []
+        if self._in_commit:
+            batch.facts[POSITION_KEY] = self._log.position_after(len(self._in_commit))
 
     def committed(self, committed: Committed) -> None:
         in_commit, self._in_commit = self._in_commit, []
@@ -44,22 +50,16 @@ class DocumentAnnouncer(CrawlObserver):
         places = {place[0]: place for place in committed.captured}
         found = []
         for settled in in_commit:
-            if settled.url_id in places and settled.capture is not None and settled.digest is not None:
-                _, file, offset, length = places[settled.url_id]
-                response = settled.capture.response
-                found.append(
-                    Announcement(
-                        response.url,
-                        settled.digest,
-                        file,
-                        offset,
-                        length,
-                        response.status,
-                        response.started,
-                        settled.title,
-                        _text_of(response) if self._texts else None,
-                    )
+            assert settled.capture is not None and settled.digest is not None
+            _, file, offset, length = places[settled.url_id]
+            response = settled.capture.response
+            text = _text_of(response) if self._texts else None
+            found.append(
+                Announcement(
+                    *(response.url, settled.digest, file, offset, length),
+                    *(response.status, response.started, settled.title, text),
                 )
+            )
         self._log.announce(committed.number, found)
 
 

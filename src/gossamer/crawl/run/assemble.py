@@ -246,7 +246,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
 
     # Of this life, so that nothing is found that a store does not have which was replaced by an older copy.
     epoch = secrets.randbits(63)
-    cache = open_cache(config.cache, known.crawl_id, epoch, epoch, chance, observers.cache_failing)
+    cache = open_cache(config.cache, known.crawl_id, epoch, epoch, known.announced, chance, observers.cache_failing)
     owners = None if cache is None else DocumentOwners(cache.owners, queries.content_owners)
     if owners is not None:
         observers.subscribe(owners)
@@ -294,7 +294,13 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         EngineStages(visitor, documents.queue, requeue, events, enforcement, readmission),
         queries=queries,
         bodies=network.bodies,
-        warm_up=WarmUp(queries, documents.duplicates.contents, entry.seen, documents.duplicates.near),
+        warm_up=WarmUp(
+            queries,
+            documents.duplicates.contents,
+            entry.seen,
+            documents.duplicates.near,
+            None if cache is None else cache.server,
+        ),
         limits=EngineLimits(concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=max_hosts),
     )
     return Crawl(

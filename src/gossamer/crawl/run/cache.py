@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class CacheServer(Protocol):
     """The server behind a cache, which may fail at any time."""
 
-    def connect_soon(self) -> None:
-        """Connect in the background."""
+    async def wait_for_connection(self) -> None:
+        """Wait until it is connected or cannot be, no longer than for an answer."""
         ...
 
     async def close(self) -> None: ...
@@ -47,13 +47,15 @@ def open_cache(
     crawl_id: str,
     generation: int,
     epoch: int,
+    position: str | None,
     chance: random.Random,
     on_change: Callable[[str | None], None],
 ) -> OpenCache | None:
     """The cache that the settings name; None if they name none. Connects in the background.
 
     `generation`: entries of other generations are not found. `epoch` numbers the announcements of this life of the
-    worker. `on_change` gets the reason when the cache fails and is no longer used, and None when it is used again.
+    worker; `position` is what its last life has stored (`DocumentLog.position_after`). `on_change` gets the reason when
+    the cache fails and is no longer used, and None when it is used again.
     """
     if settings.url is None:
         return None
@@ -64,7 +66,7 @@ def open_cache(
 
     scope = CacheScope(crawl_id, generation)
     tier = CacheTier(address, scope, chance=chance, timeout=settings.timeout, on_change=on_change)
-    documents = RedisDocumentLog(tier, epoch, settings.documents) if settings.documents else None
+    documents = RedisDocumentLog(tier, epoch, settings.documents, position) if settings.documents else None
 
     def counts() -> CacheCounts:
         found = tier.statistics()

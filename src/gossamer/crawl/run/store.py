@@ -19,6 +19,7 @@ from gossamer.config.policies import (
     recrawl_policy_for,
 )
 from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.opener import CrawlLocation, archive_in, is_on_server, shown_crawl, store_kind
@@ -157,6 +158,7 @@ class KnownCrawl(NamedTuple):
     tokens: str | None
     pace: str | None
     admission: AdmissionRecord | None  # None: a new crawl
+    announced: str | None  # the position in the document stream
 
 
 def read_metadata(
@@ -189,6 +191,7 @@ def read_metadata(
         tokens=facts.fact(TOKENS),
         pace=facts.fact(PACE),
         admission=admission,
+        announced=facts.fact(POSITION_KEY),
         recovered=recover_contacts(opening.journal.last_contacts(), politeness, opening.clock.now(), known_clock),
     )
 
