@@ -60,7 +60,17 @@ def test_the_core_crawls_and_reads(core: Environment, crawled: Path, tmp_path: P
 
 
 def test_the_core_has_no_package_of_an_extra(core: Environment) -> None:
-    for package in ("fastapi", "uvicorn", "prometheus_client", "numpy", "pyarrow", "pandas", "trafilatura", "pypdf"):
+    for package in (
+        "fastapi",
+        "uvicorn",
+        "prometheus_client",
+        "numpy",
+        "pyarrow",
+        "pandas",
+        "trafilatura",
+        "pypdf",
+        "redis",
+    ):
         assert f"No module named '{package}'" in core.imports(package)
 
 
@@ -74,6 +84,10 @@ def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Pa
         (
             ("export", "--dir", crawled, "--what", "text", "--extractor", "trafilatura"),
             "content.text = 'trafilatura' needs trafilatura: pip install 'gossamer[text]'",
+        ),
+        (
+            ("crawl", "http://x.test/", "--dir", tmp_path / "x", "--cache", "redis://127.0.0.1:1"),
+            "a cache on Redis needs hiredis: pip install 'gossamer[cluster]'",
         ),
         (("simulate", "--recrawl"), "gossamer simulate --recrawl needs numpy: pip install 'gossamer[lab]'"),
     ):
@@ -92,6 +106,7 @@ def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Pa
         ("text", ("trafilatura", "gossamer.extract.main_text")),
         ("pdf", ("pypdf", "gossamer.extract.pdf")),
         ("lab", ("gossamer.lab.simulate.recrawl_compare",)),
+        ("cluster", ("gossamer.backends.redis.tier", "gossamer.backends.redis.document_reader")),
     ],
 )
 def test_an_extra_has_what_it_needs(extra: str, modules: tuple[str, ...], tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
+import trustme
 import uvloop
 
 from gossamer.backends.redis import connection
@@ -15,7 +16,7 @@ from gossamer.backends.redis.known import CachedOwners, CachedSentLinks
 from gossamer.backends.redis.tier import CacheScope, CacheTier
 from gossamer.cluster.tiers import TierPolicy
 from gossamer.model.units import Seconds
-from tests.redis_server import RedisServer, running_redis
+from tests.redis_server import RedisServer, free_port, running_redis
 
 SCOPE = CacheScope("crawl", 1, 1)
 LONG = 30.0  # seconds for an operation, where a busy machine must not be taken for a slow server
@@ -273,6 +274,34 @@ def test_of_several_servers_the_first_that_takes_writes_is_used(
     run(f"redis://127.0.0.1:1,{own_server.url},{server.url}", job)
 
     assert server.client().exists(SCOPE.prefix + b"s" + (99).to_bytes(8, "little"))
+
+
+def test_a_server_with_tls_is_used_if_its_certificate_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    leaf = authority.issue_cert("127.0.0.1")
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    leaf.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
+    leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    port = free_port()
+    files = {"tls-cert-file": "cert.pem", "tls-key-file": "key.pem", "tls-ca-cert-file": "ca.pem"}
+    settings = {"tls-port": port, "tls-auth-clients": "no", **{key: tmp_path / name for key, name in files.items()}}
+
+    async def job(tier: CacheTier) -> None:
+        CachedSentLinks(tier).add([5])
+        assert await CachedSentLinks(tier).known([5]) == {5}
+
+    async def refused() -> str | None:
+        tier = CacheTier(parse_address(f"rediss://127.0.0.1:{port}", {}), SCOPE, chance=random.Random(1))
+        await until(lambda: not tier.is_usable and tier.statistics().is_open)
+        await tier.close()
+        return tier.statistics().reason
+
+    with running_redis(tmp_path / "redis", settings):
+        assert "certificate" in str(uvloop.run(refused())).lower()
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+        assert run(f"rediss://127.0.0.1:{port}", job) == []
 
 
 def test_a_tier_that_never_had_a_server_costs_nothing_and_can_be_closed() -> None:

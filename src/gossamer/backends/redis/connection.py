@@ -131,6 +131,8 @@ async def connect(address: CacheAddress, probe: Sequence[Command]) -> tuple[Conn
             return await _open(server, _handshake(address, server, probe)), server
         except CacheFailed as error:
             problem = str(error)
+        except ValueError:  # a host name that is none
+            problem = f"{server}: not an address"
     raise CacheFailed(problem)
 
 
