@@ -14,6 +14,7 @@ import pytest
 
 from gossamer.lab.simweb.run import SimwebProcess
 from tests.integration.crawl_process import PATIENCE, Command, Json, gossamer, small_web, wait_until
+from tests.library.test_library_crawl import example
 from tests.redis_server import RedisServer, running_redis
 
 pytestmark = pytest.mark.service
@@ -120,7 +121,9 @@ def test_two_processes_read_as_one_group_while_one_is_killed(
     assert first.received()[-1][2] in repeated  # that one was never acknowledged
 
 
-def test_announcements_name_the_records_of_the_archive(web: SimwebProcess, server: RedisServer, tmp_path: Path) -> None:
+def test_announcements_name_the_records_of_the_archive(
+    web: SimwebProcess, server: RedisServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     import gossamer as library
 
     ended = gossamer(*command(tmp_path, web, server))
@@ -136,6 +139,9 @@ def test_announcements_name_the_records_of_the_archive(web: SimwebProcess, serve
     with library.open(tmp_path / "crawl") as crawl:
         texts = {page.url: page.text for page in crawl.pages()}
     assert {url: document.text for url, document in found.items()} == texts
+
+    example(4)["follow"](server.url, patience=0.5)  # of docs/EXTENDING.md
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == stored.keys()
 
 
 def test_documents_that_a_crawl_stored_while_redis_was_away_show_when_it_is_resumed(

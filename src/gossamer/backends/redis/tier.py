@@ -223,10 +223,14 @@ class CacheTier:
         if self._breaker.next_probe is not None and not self._closed:
             self._probe = asyncio.get_running_loop().call_at(self._breaker.next_probe, self.connect_soon)
 
-    async def close(self) -> None:
-        """Wait for the last answers, no longer than usual, and close the connection."""
+    async def flush(self) -> None:
+        """Wait until everything that was sent is answered or given up, which takes no longer than one answer may."""
         self._end_turn()
         await self._idle.wait()
+
+    async def close(self) -> None:
+        """`flush`, and close the connection."""
+        await self.flush()
         self._closed = True
         if self._probe is not None:
             self._probe.cancel()

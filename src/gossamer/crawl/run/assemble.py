@@ -294,13 +294,8 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         EngineStages(visitor, documents.queue, requeue, events, enforcement, readmission),
         queries=queries,
         bodies=network.bodies,
-        warm_up=WarmUp(
-            queries,
-            documents.duplicates.contents,
-            entry.seen,
-            documents.duplicates.near,
-            None if cache is None else cache.server,
-        ),
+        warm_up=WarmUp(queries, documents.duplicates.contents, entry.seen, documents.duplicates.near),
+        cache=None if cache is None else cache.server,
         limits=EngineLimits(concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=max_hosts),
     )
     return Crawl(

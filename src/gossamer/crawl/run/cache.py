@@ -23,6 +23,10 @@ class CacheServer(Protocol):
         """Wait until it is connected or cannot be, no longer than for an answer."""
         ...
 
+    async def flush(self) -> None:
+        """Wait until everything that was sent is answered or given up, no longer than for an answer."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from gossamer.crawl.run.cache import CacheServer
 from gossamer.dedup import ContentSeen, NearDuplicates
 from gossamer.frontier.politeness import PolitenessPolicy, after_unknown_outcome
 from gossamer.model.batch import HostClock
@@ -96,14 +95,11 @@ class WarmUp:
     contents: ContentSeen[int]
     seen: SeenTest
     near: NearDuplicates | None
-    cache: CacheServer | None = None
 
     async def load_filters(self) -> None:
         """The URL-seen and the content-seen test."""
         await load_filters(self.queries.source, self.queries.thread.ask, self.contents, self.seen)
 
     async def load_originals(self) -> None:
-        """The window of documents that near-duplicates are found by. Also gives the cache a moment to connect."""
-        if self.cache is not None:
-            await self.cache.wait_for_connection()
+        """The window of documents that near-duplicates are found by."""
         await load_originals(self.queries.source, self.queries.thread.ask, self.near)
