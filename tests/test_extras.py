@@ -60,7 +60,17 @@ def test_the_core_crawls_and_reads(core: Environment, crawled: Path, tmp_path: P
 
 
 def test_the_core_has_no_package_of_an_extra(core: Environment) -> None:
-    for package in ("fastapi", "uvicorn", "prometheus_client", "numpy", "pyarrow", "pandas", "trafilatura", "pypdf"):
+    for package in (
+        "fastapi",
+        "uvicorn",
+        "prometheus_client",
+        "numpy",
+        "pyarrow",
+        "pandas",
+        "trafilatura",
+        "pypdf",
+        "redis",
+    ):
         assert f"No module named '{package}'" in core.imports(package)
 
 
@@ -80,6 +90,10 @@ def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Pa
         (
             ("crawl", "http://a.test/", "--dir", tmp_path / "x", "--config", trafilatura),
             "content.text = 'trafilatura' needs trafilatura: pip install 'gossamer[text]'",
+        ),
+        (
+            ("crawl", "http://x.test/", "--dir", tmp_path / "x", "--cache", "redis://127.0.0.1:1"),
+            "a cache on Redis needs hiredis: pip install 'gossamer[cluster]'",
         ),
         (("simulate", "--recrawl"), "gossamer simulate --recrawl needs numpy: pip install 'gossamer[lab]'"),
     ):
@@ -116,7 +130,13 @@ print([page.text, page.text_source])
         ("text", ("trafilatura", "gossamer.extract.main_text")),
         ("pdf", ("pypdf", "gossamer.extract.pdf")),
         ("lab", ("gossamer.lab.simulate.recrawl_compare",)),
-        ("cluster", ("gossamer.backends.postgres.driver", "gossamer.backends.postgres.private_server")),
+        (
+            "cluster",
+            (
+                *("gossamer.backends.postgres.driver", "gossamer.backends.postgres.private_server"),
+                *("gossamer.backends.redis.tier", "gossamer.backends.redis.document_reader"),
+            ),
+        ),
         ("workers", ("gossamer.backends.postgres.private_server",)),
     ],
 )

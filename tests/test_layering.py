@@ -34,7 +34,7 @@ OURS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does the IO of a stage, so it knows the ports it implements and the values that pass through them; no
     # decision of any stage, and no other backend.
-    "backends": (*FOUNDATIONS, "store.ports", "cluster.fence"),
+    "backends": (*FOUNDATIONS, "store.ports", "cluster.fence", "cluster.tiers"),
     # How workers share a crawl: decisions, and named statements on a connection that a backend opens.
     "cluster": ("model", "errors"),
     "observe": ("model", "errors", "clock", "sketch"),
@@ -74,7 +74,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "__main__": ("cli",),
     # The package itself, on demand.
     "": (
-        *("version", "errors", "library", "crawl.events", "crawl.hooks", "crawl.page"),
+        *("version", "errors", "library", "crawl.events", "crawl.hooks", "crawl.page", "model.announcement"),
         *("extract.full_page", "extract.selection", "extract.selection"),
     ),
 }
@@ -84,6 +84,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "ada_url": ("filter",),
     "brotli": ("fetch.http",),
     "fastapi": ("service",),
+    "hiredis": ("backends.redis",),
     "isal": ("fetch.http", "backends.warc"),
     "pandas": ("library.stored_crawl",),
     "pyarrow": ("reports.export.parquet", "library.stored_crawl"),
@@ -98,6 +99,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "pycurl": ("fetch.http",),
     "pydantic": ("service",),
     "rbloom": ("sketch",),
+    "redis": ("backends.redis.document_reader",),
     "rich": ("observe",),
     "starlette": ("service",),
     "turbohtml": ("extract", "seed.search", "crawl.page"),
@@ -124,11 +126,12 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "asyncio": (
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",
+        "backends.redis",
     ),
     "concurrent": ("store.threads", "crawl", "service.queries"),
-    "threading": ("observe.log", "library", "cluster.heartbeat"),
+    "threading": ("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader"),
     "multiprocessing": ("crawl",),
-    "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres"),
+    "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres", "library.document_stream"),
     "subprocess": ("extract.pdf", "lab.simweb", "backends.postgres"),
     "http": ("lab.simweb",),
     "urllib": (
@@ -139,6 +142,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "extract.sitemaps.feeds",
         "service.login",
         "backends.postgres",
+        "backends.redis",
         "crawl.run.opener",
     ),  # for parsing
 }
@@ -159,6 +163,8 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),
+        # The cache, by its URL.
+        ("crawl.run.cache", "backends"),
         # Search engines are plugins that the configuration names.
         ("seed.search", "config"),
         # The estimate is shown by `status` and in snapshots.

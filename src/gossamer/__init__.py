@@ -4,7 +4,7 @@ Read the packages in the order a URL passes through them: `seed`, `filter`, `see
 `fetch`, `dedup`, `extract`, `recrawl`, `store`. The values that travel between them are in `model`;
 `crawl.engine` joins the stages, `crawl.run.assemble` builds a crawl, `crawl.run.store` chooses the backends.
 
-For use from Python: `Crawl`, `run`, `crawl_pages`, `open`, `Page` and `Hook` (docs/EXTENDING.md).
+For use from Python: `Crawl`, `run`, `crawl_pages`, `open`, `stream`, `Page` and `Hook` (docs/EXTENDING.md).
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from gossamer.extract.full_page import LinkKind, Wanted
     from gossamer.extract.selection import Form, Selection
     from gossamer.library.crawl import Crawl, Summary, crawl_pages, run
+    from gossamer.library.document_stream import stream
     from gossamer.library.stored_crawl import StoredCrawl, open
+    from gossamer.model.announcement import StreamedDocument
 
 
 __all__ = [
@@ -35,12 +37,14 @@ __all__ = [
     "Selection",
     "SelectorError",
     "StoredCrawl",
+    "StreamedDocument",
     "Summary",
     "Wanted",
     "__version__",
     "crawl_pages",
     "open",
     "run",
+    "stream",
 ]
 
 _PLACES = {
@@ -56,11 +60,13 @@ _PLACES = {
     "Selection": "gossamer.extract.selection",
     "SelectorError": "gossamer.errors",
     "StoredCrawl": "gossamer.library.stored_crawl",
+    "StreamedDocument": "gossamer.model.announcement",
     "Summary": "gossamer.library.crawl",
     "Wanted": "gossamer.extract.full_page",
     "crawl_pages": "gossamer.library.crawl",
     "open": "gossamer.library.stored_crawl",
     "run": "gossamer.library.crawl",
+    "stream": "gossamer.library.document_stream",
 }
 
 

@@ -70,6 +70,14 @@ class Unknown(Enum):
 _ASK, _SURELY_NEW = Unknown.ASK, Unknown.SURELY_NEW
 
 
+class ContentStatistics(NamedTuple):
+    """Answers of the content-seen test so far."""
+
+    known: int
+    new: int  # by the filter
+    asked: int
+
+
 class ContentSeen(Generic[Owner]):
     """Recognises documents that were seen before. Does no IO.
 
@@ -85,14 +93,20 @@ class ContentSeen(Generic[Owner]):
         self._remember = remember
         self._owners: dict[bytes, Owner] = {}  # least recently used first
         self._filter = Bloom(capacity, error_rate)
+        self._known = self._new = self._asked = 0
 
     def check(self, digest: bytes) -> Known[Owner] | Unknown:
         """What is known about this content. Changes nothing but the order of eviction."""
         owners = self._owners
         if digest in owners:
             owner = owners[digest] = owners.pop(digest)  # most recently used
+            self._known += 1
             return Known(owner)
-        return _ASK if _key(digest) in self._filter else _SURELY_NEW
+        if _key(digest) in self._filter:
+            self._asked += 1
+            return _ASK
+        self._new += 1
+        return _SURELY_NEW
 
     def learn(self, digest: bytes, owner: Owner) -> None:
         """This content belongs to `owner`. The first owner stays until evicted."""
@@ -103,6 +117,9 @@ class ContentSeen(Generic[Owner]):
         if len(owners) >= self._remember:
             del owners[next(iter(owners))]
         owners[digest] = owner
+
+    def statistics(self) -> ContentStatistics:
+        return ContentStatistics(self._known, self._new, self._asked)
 
     def warm(self, digests: Sequence[bytes]) -> None:
         """Add a chunk of all digests in the store, in any order."""

@@ -193,6 +193,25 @@ def test_a_password_is_shown_neither_in_messages_nor_in_the_arguments_of_the_pro
     assert ended.stdout.endswith("s@cret\n") and "--store=postgresql://me@127.0.0.1:9/news" in ended.stdout
 
 
+def test_the_passwords_of_a_cache_are_not_in_the_arguments_of_the_process(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from gossamer.cli import main\n"
+        "password = os.environ.get('GOSSAMER_CACHE_PASSWORD')\n"
+        "if password is not None: print(open('/proc/self/cmdline').read(), password); sys.exit()\n"
+        "main.main()\n"
+    )
+    (tmp_path / "program.py").write_text(script)
+    for url, shown in (
+        ("redis://:s%40cret@h:9/1", "redis://@h:9/1"),
+        ("redis+sentinel://me:s%40cret@s1,s2/main", "redis+sentinel://me@s1,s2/main"),
+        ("rediss://:s%40cret@a,redis://:s%40cret@b", "rediss://@a,redis://@b"),
+    ):
+        words = [sys.executable, str(tmp_path / "program.py"), "crawl", "http://x.test/a,b", f"--cache={url}"]
+        ended = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
+        assert ended.stdout.endswith("s@cret\n"), ended.stderr
+        assert f"--cache={shown}\0" in ended.stdout and "http://x.test/a,b" in ended.stdout
+
+
 def test_without_its_packages_a_store_on_postgresql_names_the_extra() -> None:
     script = "import sys; sys.modules['psycopg'] = None\nfrom gossamer.cli.main import main; sys.exit(main())"
 

@@ -53,6 +53,8 @@ def look(crawl: ScriptedCrawl, wakings: Durations) -> Internals:
         documents=parts.engine.documents,
         store=parts.store,
         seen=parts.admission.seen_statistics(),
+        contents=parts.contents.statistics(),
+        owners=parts.owners,
         wakings=wakings,
         hosts_failing=3,
     )

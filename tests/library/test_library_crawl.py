@@ -89,7 +89,7 @@ def test_pages_come_to_a_caller_within_another_event_loop(server: SmallServer, t
 def test_the_hook_of_the_documents_hears_pages_and_outcomes_and_keeps_links_out(
     server: SmallServer, tmp_path: Path
 ) -> None:
-    watcher = example(4)["Watcher"]()
+    watcher = example(5)["Watcher"]()
     found = list(crawl_pages(server.base + "/", hooks=[watcher], **local(tmp_path)))
 
     assert paths(server, [each.url for each in found]) == {"/", "/a", "/b"}

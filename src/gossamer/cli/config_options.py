@@ -38,6 +38,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("store", str, "URL", "store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR"),
     Option("unsafe_store", bool, "", "accept a PostgreSQL server that runs with fsync = off"),
     Option("blobs", str, "URL", "archive of the crawl: file:DIR (default: warc in the crawl's directory)"),
+    Option(
+        "cache.url",
+        str,
+        "URL",
+        "cache, which may be away: redis://HOST:PORT/DB, rediss://..., redis+sentinel://S1,S2,S3/NAME",
+        "cache",
+    ),
     Option("seeds", str, "FILE", "read seeds from FILE, one per line; - is standard input"),
     Option(
         "scope",

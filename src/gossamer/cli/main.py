@@ -84,13 +84,18 @@ def _hide_password() -> None:
     on in the environment."""
     from gossamer.crawl.run.opener import take_password
 
+    def take(word: str, scheme: str, variable: str) -> str:
+        option, found, rest = word.partition(scheme)
+        url, password = take_password(found + rest)
+        if password is not None:
+            os.environ[variable] = password
+        return option + url
+
     kept = []
     for word in sys.orig_argv[1:]:
-        option, scheme, rest = word.partition("postgresql:")
-        url, password = take_password(scheme + rest)
-        if password is not None:
-            os.environ["PGPASSWORD"] = password
-        kept.append(option + url)
+        word = take(word, "postgresql:", "PGPASSWORD")
+        # Several servers of a cache have one password.
+        kept.append(",".join(take(part, "redis", "GOSSAMER_CACHE_PASSWORD") for part in word.split(",")))
     if kept != sys.orig_argv[1:]:
         os.execv(sys.executable, [sys.executable, *kept])
 

@@ -184,6 +184,8 @@ def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]
     ]
     if live is not None:
         shares = " / ".join(f"{share:.0f}" for share in live.selector_shares)
+        if live.cache_failing:
+            rows.append(("cache", "failing", "the crawl goes on without it"))
         rows.append(("load", live.load, formatter.printable(f"{live.load_reason}; visits by group: {shares} %")))
     return rows
 

@@ -15,6 +15,7 @@ import msgspec
 
 from gossamer.config.sections import (
     ArchiveSection,
+    CacheSection,
     ClusterSection,
     ContentSection,
     FetchSection,
@@ -86,6 +87,7 @@ class Config(Section, frozen=True, kw_only=True):
     frontier: FrontierSection = FrontierSection()
     priority: PrioritySection = PrioritySection()
     archive: ArchiveSection = ArchiveSection()
+    cache: CacheSection = CacheSection()
     content: ContentSection = ContentSection()
     search: SearchSection = SearchSection()
     sitemaps: SitemapsSection = SitemapsSection()

@@ -161,6 +161,26 @@ class ArchiveSection(Section, frozen=True, kw_only=True):
         at_least(self, 10_000, "warc_rotate_bytes")
 
 
+class CacheSection(Section, frozen=True, kw_only=True):
+    """A Redis that caches what is known, and announces documents to other programs. The crawl does without it while it
+    is away."""
+
+    url: Annotated[
+        str | None,
+        about(
+            "as `--cache`: `redis://HOST:PORT/DB`, `rediss://` with TLS, or `redis+sentinel://S1,S2,S3/NAME`; of "
+            "several separated by commas, the first that answers is used"
+        ),
+    ] = None
+    timeout: Annotated[float, about("seconds to wait for an answer")] = 0.05
+    documents: Annotated[int, about("documents to keep in the stream of announcements; 0: announce none")] = 0
+    text: Annotated[bool, about("announce the main text of pages too")] = False
+
+    def __post_init__(self) -> None:
+        at_least(self, 0.001, "timeout")
+        at_least(self, 0, "documents")
+
+
 class ContentSection(Section, frozen=True, kw_only=True):
     """Texts and duplicate content."""
 

@@ -11,6 +11,7 @@ from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import CrawlObserver, Observers
 from gossamer.crawl.requeue import Requeue
+from gossamer.crawl.run.cache import CacheServer
 from gossamer.crawl.run.recovery import WarmUp
 from gossamer.crawl.run.rule_changes import LimitEnforcement, Readmission
 from gossamer.crawl.slots import LoadDetector, Slots, open_file_limit, overflow_capacity
@@ -121,6 +122,7 @@ class Engine(CrawlObserver):
         bodies: BodyMemory,
         warm_up: WarmUp,
         limits: EngineLimits,
+        cache: CacheServer | None = None,
     ) -> None:
         """`bodies` is needed for its saturation only."""
         self._frontier = state.frontier
@@ -138,6 +140,7 @@ class Engine(CrawlObserver):
         self._queries = queries
         self._bodies = bodies
         self._warm_up = warm_up
+        self._cache = cache
         self.limits = limits
         self._slots: Slots[asyncio.Task[None]] = Slots(
             limits.concurrency, overflow_capacity(limits.concurrency, open_file_limit())
@@ -412,7 +415,7 @@ class Engine(CrawlObserver):
     async def run(self) -> None:
         """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
         storing = asyncio.create_task(self._guard(self._store.run()))
-        processing = self.documents.run(self.pump, self._warm_up.load_originals())
+        processing = self.documents.run(self.pump, self._prepare_documents())
         jobs = (processing, self._warm_up.load_filters(), self._watch_load(), self.readmission.run(self.pump_soon))
         side = [asyncio.create_task(self._guard(job)) for job in jobs]
         self._is_running = True
@@ -425,6 +428,8 @@ class Engine(CrawlObserver):
             await storing
             if self._failure is not None:
                 raise self._failure
+            if self._cache is not None:
+                await self._cache.flush()
         finally:
             self.over.set()  # or visits that are cancelled would make room for new ones
             self._alarm.clear()
@@ -433,6 +438,12 @@ class Engine(CrawlObserver):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._queries.close()
+
+    async def _prepare_documents(self) -> None:
+        """What has to be there before a document is processed. The cache only gets a moment to connect."""
+        if self._cache is not None:
+            await self._cache.wait_for_connection()
+        await self._warm_up.load_originals()
 
     async def _guard(self, job: Coroutine[None, None, None]) -> None:
         """Run a side task; if it fails, the crawl fails."""

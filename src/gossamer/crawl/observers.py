@@ -1,8 +1,8 @@
 """The observer protocol of a crawl: which objects are notified of hosts, visits and commits, and in which order.
 
 A host is loaded, its visits start and are settled, their batch is handed over and committed, and at last the host is
-retired. The engine, `visit.settle`, the store's writer, the resolver and the politeness audit publish events through
-`Observers`; nothing else is wired by hand.
+retired. The engine, `visit.settle`, the store's writer, the resolver, the cache and the politeness audit publish events
+through `Observers`; nothing else is wired by hand.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,6 +51,9 @@ class CrawlObserver:
 
     def dns_failing(self, failing: bool) -> None:
         """No name server answers any more, or one does again."""
+
+    def cache_failing(self, reason: str | None) -> None:
+        """The cache fails for this reason and is not used any more; None: it is used again."""
 
     def load_changed(self, load: Load, reason: str) -> None:
         """The selector has another load; the reason is in words."""
@@ -130,6 +133,10 @@ class Observers:
     def dns_failing(self, failing: bool) -> None:
         for observer in self._all:
             observer.dns_failing(failing)
+
+    def cache_failing(self, reason: str | None) -> None:
+        for observer in self._all:
+            observer.cache_failing(reason)
 
     def load_changed(self, load: Load, reason: str) -> None:
         for observer in self._all:

@@ -10,8 +10,10 @@ from typing import Final, Protocol
 
 from gossamer.clock import cpu_seconds
 from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.known import DocumentOwners
 from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.engine import Engine
+from gossamer.dedup import ContentStatistics
 from gossamer.fetch.dns.resolver import MAX_LOOKUPS, Resolver, ResolverStatistics
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import ExchangeTimes
@@ -97,6 +99,8 @@ def internals_of(
     documents: DocumentQueue,
     store: WriterThread,
     seen: SeenStatistics,
+    contents: ContentStatistics,
+    owners: DocumentOwners | None,
     wakings: Durations,
     hosts_failing: int,
 ) -> Internals:
@@ -109,6 +113,10 @@ def internals_of(
         links_recent=seen.seen,
         links_new=seen.new,
         links_asked=seen.asked,
+        contents_recent=contents.known,
+        contents_new=contents.new,
+        contents_cached=0 if owners is None else owners.from_cache,
+        contents_asked=contents.asked - (0 if owners is None else owners.from_cache),
         dns_hits=dns.hits,
         dns_negative_hits=dns.negative_hits,
         dns_stale=dns.stale_served,

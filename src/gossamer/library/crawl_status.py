@@ -106,6 +106,7 @@ class StatusObject(TypedDict):
     ordered: Annotated[OrdersObject, "overrides set through the service"]
     recrawl: RecrawlObject
     load: Annotated[LoadObject | None, "null if it is not running"]
+    cache_failing: Annotated[bool | None, "the cache fails and is not used; null if the crawl is not running"]
     options: Annotated[dict[str, object], "settings stored in the directory"]
 
 
@@ -178,6 +179,7 @@ def status_object(status: CrawlStatus) -> Json:
         "ordered": orders_object(status.overrides),
         "recrawl": recrawl_object(status.totals, status.freshness),
         "load": None if status.live is None else load_object(status.live),
+        "cache_failing": None if status.live is None else status.live.cache_failing,
         "options": status.options,
     }
 

@@ -276,3 +276,4 @@ class Committed(NamedTuple):
     returned: int = 0  # URLs that had been refused before and entered now
     host_counts: Sequence[HostCount] = ()  # for an ordering with a term for hosts
     reordered_to: int | None = None  # with `reorder_after`: the last URL that was put in order; None: there are no more
+    captured: Sequence[tuple[int, str, int, int]] = ()  # records of documents: url_id, file, offset, length

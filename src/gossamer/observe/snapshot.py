@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypedDict
+from typing import Annotated, Final, Literal, NamedTuple, TypedDict
 
 import msgspec
 
@@ -68,6 +68,15 @@ class ReadmissionCounts:
     complete: bool = False
 
 
+class CacheCounts(NamedTuple):
+    """The cache in this run."""
+
+    failing: bool = False  # not used until it answers again
+    failures: int = 0
+    announced: int = 0  # documents announced in the document stream ...
+    unannounced: int = 0  # ... and those of which that is not certain
+
+
 PHASES: Final = ("dns", "connect", "tls", "first_byte", "body", "extract", "commit")
 """The timed phases of processing a document, in order."""
 
@@ -81,6 +90,10 @@ class Internals:
     links_recent: int = 0  # links that the URL-seen test answered from its exact memory ...
     links_new: int = 0  # ... or by its Bloom filter, ...
     links_asked: int = 0  # ... or by a query to the store
+    contents_recent: int = 0  # documents that the content-seen test answered from its exact memory, ...
+    contents_new: int = 0  # ... by its Bloom filter, ...
+    contents_cached: int = 0  # ... from the cache, ...
+    contents_asked: int = 0  # ... or by a query to the store
     dns_hits: int = 0
     dns_negative_hits: int = 0
     dns_stale: int = 0
@@ -161,6 +174,10 @@ class Snapshot:
     store_saturation: float = 0.0  # 1.0: nothing is fetched until a batch is committed
     store_failing: bool = False  # commits fail: nothing is fetched until one succeeds
     store_slow: bool = False  # a commit is very slow: nothing is fetched until it ends
+    cache_failing: bool = False  # the cache fails and is not used until it answers again
+    cache_failures: int = 0  # of operations, in this run
+    announced: int = 0  # documents announced in the document stream in this run ...
+    unannounced: int = 0  # ... and those of which that is not certain
     queues: Mapping[str, QueueDepth] = field(default_factory=dict)  # every bounded queue by name (`crawl.status`)
     bodies_held: int = 0  # responses whose transfer is suspended for lack of memory
     log_lost: int = 0  # events that could not be written
@@ -245,6 +262,10 @@ class CrawlObject(TypedDict):
     load: Annotated[str, "normal or high"]
     store_failing: bool
     store_slow: bool
+    cache_failing: Annotated[bool, "the cache fails and is not used"]
+    cache_failures: Annotated[int, "operations of the cache that failed in this run"]
+    announced: Annotated[int, "documents announced in the document stream in this run"]
+    unannounced: Annotated[int, "documents of this run that may not have been announced"]
     commits: int
     commit_seconds: float
     worst_loop_lag: float
@@ -297,6 +318,10 @@ def to_contract(snapshot: Snapshot) -> CrawlObject:
         "load": snapshot.load,
         "store_failing": snapshot.store_failing,
         "store_slow": snapshot.store_slow,
+        "cache_failing": snapshot.cache_failing,
+        "cache_failures": snapshot.cache_failures,
+        "announced": snapshot.announced,
+        "unannounced": snapshot.unannounced,
         "commits": snapshot.commits,
         "commit_seconds": round(snapshot.commit_seconds, 3),
         "worst_loop_lag": round(snapshot.worst_loop_lag, 4),

@@ -108,6 +108,20 @@ def _tiers(s: Snapshot) -> dict[str, Value]:
     return {"memory": inner.links_recent, "filter": inner.links_new, "store": inner.links_asked}
 
 
+def _content_tiers(s: Snapshot) -> dict[str, Value]:
+    inner = s.internals
+    return {
+        "memory": inner.contents_recent,
+        "filter": inner.contents_new,
+        "cache": inner.contents_cached,
+        "store": inner.contents_asked,
+    }
+
+
+def _announced(s: Snapshot) -> dict[str, Value]:
+    return {"announced": s.announced, "unannounced": s.unannounced}
+
+
 def _dns(s: Snapshot) -> dict[str, Value]:
     inner = s.internals
     return {
@@ -231,6 +245,36 @@ METRICS: Final[tuple[Metric, ...]] = (
         _tiers,
         "tier",
         ("memory", "filter", "store"),
+    ),
+    Metric(
+        "gossamer_content_test",
+        "counter",
+        "Documents by the tier of the content-seen test that answered, this run: exact memory (known), filter (new), "
+        "cache (known), store",
+        _content_tiers,
+        "tier",
+        ("memory", "filter", "cache", "store"),
+    ),
+    Metric(
+        "gossamer_cache_failures",
+        "counter",
+        "Operations of the cache that failed, this run",
+        lambda s: s.cache_failures,
+    ),
+    Metric(
+        "gossamer_cache_open",
+        "gauge",
+        "1 while the cache fails and is not used; the crawl does not wait for it",
+        lambda s: s.cache_failing,
+    ),
+    Metric(
+        "gossamer_stream_documents",
+        "counter",
+        "Documents stored in this run, if documents are announced: those announced, and those of which that is not "
+        "certain",
+        _announced,
+        "result",
+        ("announced", "unannounced"),
     ),
     Metric("gossamer_dns_queries", "counter", "Queries to name servers, this run", lambda s: s.dns_queries),
     Metric("gossamer_dns_failures", "counter", "Failed DNS lookups", lambda s: s.internals.dns_failures),

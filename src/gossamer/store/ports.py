@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from gossamer.model.announcement import Announcement
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.facts import QueuePosition, UrlFacts
 from gossamer.model.loads import HostLoaded, LastContact, Loaded, LoadRequest, SitemapFacts
@@ -157,6 +158,45 @@ class TaskSource(Protocol):
 
     def digests(self, chunk: int) -> Iterator[list[bytes]]:
         """Every known document digest, a chunk at a time."""
+        ...
+
+
+class OwnerCache(Protocol):
+    """Remembers which URLs own documents, between the memory of this worker and the store. Owned by the event loop.
+    Answers within a fraction of a second and never fails: what it does not know is looked up in the store."""
+
+    async def find(self, digests: Sequence[bytes]) -> list[int | None]:
+        """The owner of each document; None where none is known here."""
+        ...
+
+    def add(self, owners: Sequence[tuple[bytes, int]]) -> None:
+        """Remember these. Only after their commit: nobody may be told of a document that is not in the store."""
+        ...
+
+
+class SentLinks(Protocol):
+    """Remembers links that were put into the inboxes of other partitions. Owned by the event loop. Answers within a
+    fraction of a second and never fails: a link that it does not know is sent again, and its owner ignores it."""
+
+    async def known(self, fingerprints: Sequence[int]) -> set[int]:
+        """Those that were sent before. The others may have been sent, too."""
+        ...
+
+    def add(self, fingerprints: Sequence[int]) -> None:
+        """Remember these. Only after their commit."""
+        ...
+
+
+class DocumentLog(Protocol):
+    """Announces documents to other programs. Owned by the event loop. Never waits and never fails: announcements may be
+    lost, and their readers see that by the numbers."""
+
+    def position_after(self, documents: int) -> str:
+        """What to store with a commit of so many documents, for the next life of this worker."""
+        ...
+
+    def announce(self, commit: int, documents: Sequence[Announcement]) -> None:
+        """These documents were stored by this commit. Called after it, in the order of the commits."""
         ...
 
 

@@ -51,7 +51,7 @@ function _shtab_gossamer_using
 end
 
 set -g _shtab_gossamer_commands crawl serve demo simweb status hosts pages explain export index verify simulate dead schema completion
-set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
+set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
 
 complete -c gossamer -e
 complete -c gossamer -f
@@ -66,6 +66,7 @@ complete -c gossamer -n '_shtab_gossamer_using crawl' -l dir -xka "(__fish_compl
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l unsafe-store -l no-unsafe-store -d 'accept a PostgreSQL server that runs with fsync = off'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l blobs -x -d 'archive of the crawl: file:DIR (default: warc in the crawl'"'"'s directory)'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l cache -x -d 'cache, which may be away: redis://HOST:PORT/DB, rediss://..., redis+sentinel://S1,S2,S3/NAME'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l seeds -xka "(__fish_complete_path (commandline -ct))" -d 'read seeds from FILE, one per line; - is standard input'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l scope -x -d 'host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l max-pages -x -d 'stop after N stored documents'
@@ -95,6 +96,7 @@ complete -c gossamer -n '_shtab_gossamer_using serve' -l dir -xka "(__fish_compl
 complete -c gossamer -n '_shtab_gossamer_using serve' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l unsafe-store -l no-unsafe-store -d 'accept a PostgreSQL server that runs with fsync = off'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l blobs -x -d 'archive of the crawl: file:DIR (default: warc in the crawl'"'"'s directory)'
+complete -c gossamer -n '_shtab_gossamer_using serve' -l cache -x -d 'cache, which may be away: redis://HOST:PORT/DB, rediss://..., redis+sentinel://S1,S2,S3/NAME'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l scope -x -d 'host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l max-pages -x -d 'stop after N stored documents'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l max-depth -x -d 'follow at most N links from a seed (default: 20)'

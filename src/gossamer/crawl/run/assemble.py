@@ -33,6 +33,8 @@ from gossamer.config.policies import (
     trap_policy_for,
 )
 from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.announcer import DocumentAnnouncer
+from gossamer.crawl.document.known import DocumentOwners
 from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
@@ -40,6 +42,7 @@ from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
+from gossamer.crawl.run.cache import check_cache, open_cache
 from gossamer.crawl.run.crawl import Crawl, visit_limits_for
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.member import SharedTables, Worker
@@ -103,6 +106,9 @@ from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.refusals import RefusalReader
 from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
+
+CONTENTS_IN_MEMORY = 100_000
+"""Digests of documents in the exact memory of the content-seen test; many times what is not committed yet."""
 
 
 def outcome_feedback_for(
@@ -178,6 +184,7 @@ def assemble(
     configuration. Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
     policies, seeds = _policies_for(config), list(seeds)
+    check_cache(config)
     directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
         tables, journal = store_for(config, directory)
@@ -258,7 +265,15 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     reordering = Reordering(policies.ordering, store)
     observers.subscribe(network.requester, counters, host_contexts, entry.feedback, requeue, reordering, events)
 
-    documents = _documents_for(config, stored, entry, state, hosts, settler)
+    # Of this life, so that nothing is found that a store does not have which was replaced by an older copy.
+    epoch = secrets.randbits(63)
+    cache = open_cache(config.cache, known.crawl_id, epoch, epoch, known.announced, chance, observers.cache_failing)
+    owners = None if cache is None else DocumentOwners(cache.owners, queries.content_owners)
+    if owners is not None:
+        observers.subscribe(owners)
+    if cache is not None and cache.documents is not None:
+        observers.subscribe(DocumentAnnouncer(cache.documents, texts=config.cache.text))
+    documents = _documents_for(config, stored, entry, state, hosts, settler, owners)
     max_hosts = config.frontier.max_hosts
     only_silence = partial(only_silent_hosts_left, host_contexts, state.frontier, documents.queue, queries, max_hosts)
     health = HostHealth(policies.breaker, chance, only_silence)
@@ -307,6 +322,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
             documents.duplicates.near,
             is_shared=member is not None,
         ),
+        cache=None if cache is None else cache.server,
         limits=EngineLimits(
             concurrency=config.concurrency,
             max_pages=config.max_pages if member is None else None,  # it has grants
@@ -341,6 +357,9 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         archive=stored.archive.reading,
         reordering=reordering,
         member=member,
+        contents=documents.duplicates.contents,
+        cache=cache,
+        owners=owners,
     )
     if member is not None:
         member.attach(crawl, stored.writer)
@@ -410,7 +429,13 @@ class _Documents(NamedTuple):
 
 
 def _documents_for(
-    config: Config, stored: _Stored, entry: _Entry, state: CrawlState, hosts: HostSettingsTable, settler: Settler
+    config: Config,
+    stored: _Stored,
+    entry: _Entry,
+    state: CrawlState,
+    hosts: HostSettingsTable,
+    settler: Settler,
+    owners: DocumentOwners | None,
 ) -> _Documents:
     sitemaps = Sitemaps(
         admission=entry.admission,
@@ -436,7 +461,7 @@ def _documents_for(
         state.clock,
         limits=DocumentQueueLimits(),
         settle=settler.settle,
-        find_owners=stored.queries.content_owners,
+        find_owners=stored.queries.content_owners if owners is None else owners.find,
         sitemaps=sitemaps,
     )
     return _Documents(queue, processor, sitemaps, duplicates, large_pages)
@@ -583,4 +608,4 @@ def _document_settings_for(config: Config) -> DocumentSettings:
 def _duplicate_tests_for(config: Config, soft_404: Soft404Detector) -> DuplicateTests:
     mode = config.content.near_duplicates
     near = None if mode == "off" else NearDuplicates(NearMode(mode))
-    return DuplicateTests(ContentSeen(capacity=1_000_000), near, soft_404)
+    return DuplicateTests(ContentSeen(capacity=1_000_000, remember=CONTENTS_IN_MEMORY), near, soft_404)

@@ -19,7 +19,9 @@ from gossamer.config.policies import (
     trap_exemption,
 )
 from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.known import DocumentOwners
 from gossamer.crawl.engine import Engine
+from gossamer.crawl.run.cache import OpenCache
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.rule_changes import Reordering
 from gossamer.crawl.trap_accounts import TrapAccounts
@@ -27,6 +29,7 @@ from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.settle import Counters
 from gossamer.crawl.visit.visit import VisitLimits
+from gossamer.dedup import ContentSeen
 from gossamer.errors import StoreFailed, WorkerEnded
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.policy import AddressPolicy
@@ -99,6 +102,9 @@ class Crawl:
     tables: Tables
     archive: Archive  # what is committed
     reordering: Reordering
+    contents: ContentSeen[int]
+    cache: OpenCache | None
+    owners: DocumentOwners | None  # None without a cache
     member: CrawlMember | None = None  # where workers share the crawl
 
     def open_reader(self) -> CrawlReader:
@@ -134,6 +140,8 @@ class Crawl:
         await self.fetcher.close()
         await self.resolver.close()
         await self.large_pages.close()
+        if self.cache is not None:
+            await self.cache.server.close()
         self.reads.close()  # a crawl that never ran may have a query under way
         self.reports.close()
         self.engine.readmission.close()

@@ -145,7 +145,7 @@ def is_on_server(location: CrawlLocation) -> bool:
 
 def take_password(url: str) -> tuple[str, str | None]:
     """The URL of a store without its password, and the password if it has one."""
-    match = re.fullmatch(r"([a-z]+://[^:/@]*):([^@]*)(@.*)", url)
+    match = re.fullmatch(r"([a-z+]+://[^:/@]*):([^@]*)(@.*)", url)
     return (url, None) if match is None else (match[1] + match[3], unquote(match[2]))
 
 

@@ -28,6 +28,7 @@ from gossamer.observe.audit import Violation
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import (
+    CacheCounts,
     Internals,
     ReadmissionCounts,
     Snapshot,
@@ -187,6 +188,12 @@ class _CrawlLogger(CrawlObserver):
         else:
             self._log.event("dns.recovered")
 
+    def cache_failing(self, reason: str | None) -> None:
+        if reason is None:
+            self._log.event("cache.closed")
+        else:
+            self._log.event("cache.open", reason=reason)
+
     def load_changed(self, load: Load, reason: str) -> None:
         self._log.event("selector.load", mode=load.value, reason=reason)
 
@@ -328,6 +335,8 @@ class Watch:
             documents=crawl.engine.documents,
             store=crawl.store,
             seen=crawl.admission.seen_statistics(),
+            contents=crawl.contents.statistics(),
+            owners=crawl.owners,
             wakings=self._wakings,
             hosts_failing=self._failing,
         )
@@ -338,6 +347,7 @@ class Watch:
         frontier = crawl.frontier.statistics()
         dns = crawl.resolver.statistics()
         now = crawl.clock.now()
+        cache = CacheCounts() if crawl.cache is None else crawl.cache.counts()
         return Snapshot(
             at=now,
             elapsed=crawl.clock.monotonic() - self._began,
@@ -400,6 +410,10 @@ class Watch:
             store_saturation=crawl.store.saturation,
             store_failing=crawl.store.failing is not None,
             store_slow=crawl.store.slow,
+            cache_failing=cache.failing,
+            cache_failures=cache.failures,
+            announced=cache.announced,
+            unannounced=cache.unannounced,
             queues=queues_of(crawl.engine, dns, crawl.bodies, crawl.reads, crawl.store, self._log),
             bodies_held=crawl.bodies.paused,
             log_lost=self._log.lost,

@@ -28,6 +28,7 @@ from gossamer.config.load import (
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import politeness_for, recrawl_policy_for
 from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.member import Member, SharedTables, Worker, WorkerFile
@@ -199,6 +200,7 @@ def open_database(opening: Opening) -> Database:
 class KnownCrawl(NamedTuple):
     """What the database says about the crawl itself."""
 
+    crawl_id: str
     seeds: frozenset[Url]
     fingerprint_key: int
     warc_lengths: dict[str, int]
@@ -208,6 +210,7 @@ class KnownCrawl(NamedTuple):
     tokens: str | None
     pace: str | None
     admission: AdmissionRecord | None  # None: a new crawl
+    announced: str | None  # the position in the document stream
 
 
 def read_metadata(
@@ -234,6 +237,7 @@ def read_metadata(
         return next_contact, max(known, default=None)
 
     return KnownCrawl(
+        crawl_id=facts.fact("crawl_id") or "",
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
         warc_lengths=facts.warc_lengths(),
@@ -242,6 +246,7 @@ def read_metadata(
         tokens=facts.fact(TOKENS),
         pace=facts.fact(PACE),
         admission=admission,
+        announced=facts.fact(POSITION_KEY),
         recovered=recover_contacts(opening.journal.last_contacts(), politeness, opening.clock.now(), known_clock),
     )
 

@@ -231,7 +231,8 @@ class TableWriter:
             counts["hosts"] += new_hosts
             counts["state:queued"] += new_urls
             counts["commits"] += 1
-            written = self._settle(batch.settlements, counts, touched)
+            captured: list[tuple[int, str, int, int]] = []
+            written = self._settle(batch.settlements, counts, touched, captured)
             self._update_hosts(batch)
             ordered: Counter[str] = Counter()
             forgiven = set()
@@ -296,6 +297,7 @@ class TableWriter:
             outboxed=put_out,
             returned=returned,
             reordered_to=reordered_to,
+            captured=captured,
         )
 
     def _next_stamp(self, now: Instant) -> float:
@@ -397,7 +399,14 @@ class TableWriter:
         changed = {s.host_id for s in batch.settlements} | {host_id for host_id, _ in touched}
         return [HostCount(*row) for row in self._db.read_rows("host_counts_of", [(host_id,) for host_id in changed])]
 
-    def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: _Touched) -> int:
+    def _settle(
+        self,
+        settlements: list[Settlement],
+        counts: Counter[str],
+        touched: _Touched,
+        captured: list[tuple[int, str, int, int]],
+    ) -> int:
+        """Returns the bytes written to the archive; `captured` gets the records of documents."""
         updates, moves, failures, contents, captures = [], [], [], [], []
         visits: list[tuple[object, ...]] = []
         kept: list[tuple[object, ...]] = []
@@ -422,6 +431,8 @@ class TableWriter:
                 known = capture.original is not None
                 of = (url_id, known, capture.response.started, capture.payload_digest)
                 captures.append((warc_id, at.offset, at.length, *of))
+                if not known:
+                    captured.append((url_id, *at))
             available_at: float | None = s.available_at
             front: int | None = None
             place: float | None = None

@@ -1,0 +1,114 @@
+"""The cache of a running crawl: opened by its URL, and what is kept there."""
+
+import random
+from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from gossamer.config.load import Config
+from gossamer.config.sections import CacheSection
+from gossamer.errors import MissingExtra
+from gossamer.model.announcement import StreamedDocument
+from gossamer.observe.snapshot import CacheCounts
+from gossamer.store.ports import DocumentLog, OwnerCache, SentLinks
+
+if TYPE_CHECKING:
+    from gossamer.backends.redis.address import CacheAddress
+
+
+class CacheServer(Protocol):
+    """The server behind a cache, which may fail at any time."""
+
+    async def wait_for_connection(self) -> None:
+        """Wait until it is connected or cannot be, no longer than for an answer."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until everything that was sent is answered or given up, no longer than for an answer."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class OpenCache(NamedTuple):
+    """A cache, and what is kept there."""
+
+    server: CacheServer
+    owners: OwnerCache
+    sent_links: SentLinks
+    documents: DocumentLog | None  # None: documents are not announced
+    counts: Callable[[], CacheCounts]
+
+
+def check_cache(config: Config) -> None:
+    """Raises ConfigError for a URL that cannot be used, MissingExtra."""
+    if config.cache.url is not None:
+        _parse(config.cache.url)
+
+
+def open_cache(
+    settings: CacheSection,
+    crawl_id: str,
+    generation: int,
+    epoch: int,
+    position: str | None,
+    chance: random.Random,
+    on_change: Callable[[str | None], None],
+) -> OpenCache | None:
+    """The cache that the settings name; None if they name none. Connects in the background.
+
+    `generation`: entries of other generations are not found. `epoch` numbers the announcements of this life of the
+    worker; `position` is what its last life has stored (`DocumentLog.position_after`). `on_change` gets the reason when
+    the cache fails and is no longer used, and None when it is used again.
+    """
+    if settings.url is None:
+        return None
+    address = _parse(settings.url)
+    from gossamer.backends.redis.document_log import RedisDocumentLog
+    from gossamer.backends.redis.known import CachedOwners, CachedSentLinks
+    from gossamer.backends.redis.tier import CacheScope, CacheTier
+
+    scope = CacheScope(crawl_id, generation)
+    tier = CacheTier(address, scope, chance=chance, timeout=settings.timeout, on_change=on_change)
+    documents = RedisDocumentLog(tier, epoch, settings.documents, position) if settings.documents else None
+
+    def counts() -> CacheCounts:
+        found = tier.statistics()
+        sent = (0, 0) if documents is None else (documents.announced, documents.unannounced)
+        return CacheCounts(found.is_open, found.failures, *sent)
+
+    tier.connect_soon()
+    return OpenCache(tier, CachedOwners(tier), CachedSentLinks(tier), documents, counts)
+
+
+def read_documents(
+    url: str,
+    group: str,
+    consumer: str,
+    *,
+    crawl: str | None,
+    new_only: bool,
+    claim_after: float,
+    patience: float | None,
+) -> Generator[StreamedDocument, None, None]:
+    """The documents that a crawl announces, for one consumer of a group. Raises MissingExtra, UsageError, and
+    ConnectionLost if the server cannot be reached at first."""
+    try:
+        from gossamer.backends.redis.document_reader import DocumentReader  # not part of every installation
+    except ImportError as error:
+        raise MissingExtra("gossamer.stream", error.name or "redis", "cluster") from error
+
+    with closing(
+        DocumentReader(url, group, consumer, crawl=crawl, new_only=new_only, claim_after=claim_after)
+    ) as reader:
+        yield from reader.documents(patience)
+
+
+def _parse(url: str) -> "CacheAddress":
+    try:
+        from gossamer.backends.redis import connection  # noqa: F401  # not part of every installation
+    except ImportError as error:
+        raise MissingExtra("a cache on Redis", error.name or "hiredis", "cluster") from error
+    from gossamer.backends.redis.address import parse_address
+
+    return parse_address(url)

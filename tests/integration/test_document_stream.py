@@ -1,0 +1,182 @@
+"""Other processes read the documents of a crawl: each at least once, and repeats can be told (C1)."""
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gossamer.lab.simweb.run import SimwebProcess
+from tests.integration.crawl_process import PATIENCE, Command, Json, gossamer, small_web, wait_until
+from tests.library.test_library_crawl import example
+from tests.redis_server import RedisServer, running_redis
+
+pytestmark = pytest.mark.service
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+CONFIGURATION = "[retry]\ndelay = 1.0\n[cache]\ndocuments = 100000\ntext = true\ntimeout = 60\n"
+
+READER = """
+import json, sys
+import gossamer
+
+url, name, stops_after = sys.argv[1], sys.argv[2], int(sys.argv[3])
+received = 0
+for document in gossamer.stream(url, group="readers", consumer=name, crawl=sys.argv[4], claim_after=1.0):
+    line = [document.url, document.epoch, document.serial, document.commit, document.index, document.deliveries]
+    print(json.dumps([*line, document.gap]), flush=True)
+    received += 1
+    if received == stops_after:
+        sys.stdin.read()  # hangs in the middle of a document
+"""
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[SimwebProcess]:
+    with SimwebProcess(small_web(seed=5, hosts=10, pages=200, fault_rate=0.0, slow_seconds=0.0)) as served:
+        yield served
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    with running_redis(tmp_path / "redis") as started:
+        yield started
+
+
+def command(folder: Path, web: SimwebProcess, server: RedisServer) -> list[object]:
+    (folder / "gossamer.toml").write_text(CONFIGURATION)
+    fixed = ["--dir", folder / "crawl", "--config", folder / "gossamer.toml", "--dns", web.dns_address]
+    fixed += ["--allow-private", "--scope", "tld:test", "--json", "--quiet", "--delay", 0.05, "--delay-factor", 0]
+    return ["crawl", *web.seeds, *fixed, "--cache", server.url]
+
+
+def crawls_on(server: RedisServer) -> list[str]:
+    """The ids of the crawls that have announced documents."""
+    return [word.decode() for word in server.client().smembers("gossamer:crawls") if isinstance(word, bytes)]
+
+
+def stored_urls(folder: Path) -> dict[str, Json]:
+    lines = gossamer("pages", "--dir", folder / "crawl", "--json", "--state", "stored").lines
+    return {str(page["url"]): page for page in lines}
+
+
+class Reader:
+    """A process that reads as a consumer of the group, and prints what it receives."""
+
+    def __init__(self, server: RedisServer, folder: Path, name: str, crawl: str, stops_after: int = 0) -> None:
+        self._file = folder / f"{name}.jsonl"
+        with self._file.open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", READER, server.url, name, str(stops_after), crawl],
+                stdin=subprocess.PIPE,
+                stdout=out,
+            )
+
+    def received(self) -> list[list[object]]:
+        return [json.loads(line) for line in self._file.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+    def end(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(PATIENCE)
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+
+def test_two_processes_read_as_one_group_while_one_is_killed(
+    web: SimwebProcess, server: RedisServer, tmp_path: Path
+) -> None:
+    with Command(*command(tmp_path, web, server)) as crawler:
+        wait_until(lambda: crawls_on(server) or not crawler.runs, "documents")
+        (crawl,) = crawls_on(server)
+        first = Reader(server, tmp_path, "first", crawl, stops_after=5)
+        second = Reader(server, tmp_path, "second", crawl)
+        try:
+            wait_until(lambda: len(first.received()) == 5, "the first reader to hang in a document")
+            first.end()
+            ended = crawler.ended()
+            assert (ended.status, ended.report["unannounced"]) == (0, 0), ended.err
+            number = int(str(ended.report["announced"]))
+
+            def everything() -> bool:
+                return len({line[2] for line in [*first.received(), *second.received()]}) == number
+
+            wait_until(everything, "every document to be received")
+            received = [*first.received(), *second.received()]
+        finally:
+            second.end()
+            if first.process.poll() is None:
+                first.end()
+
+    assert {line[0] for line in received} == stored_urls(tmp_path).keys()
+    assert {line[6] for line in received} == {0}  # no gaps
+    first_time = Counter(line[2] for line in received if line[5] == 1)
+    assert set(first_time.values()) == {1}  # what comes again says so
+    repeated = {line[2] for line in received if line[5] != 1}
+    assert first.received()[-1][2] in repeated  # that one was never acknowledged
+
+
+def test_announcements_name_the_records_of_the_archive(
+    web: SimwebProcess, server: RedisServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import gossamer as library
+
+    ended = gossamer(*command(tmp_path, web, server))
+    assert ended.status == 0, ended.err
+    found = {document.url: document for document in library.stream(server.url, group="g", patience=0.5)}
+
+    stored = stored_urls(tmp_path)
+    assert found.keys() == stored.keys()
+    for url, page in stored.items():
+        document = found[url]
+        assert page["warc"] == {"file": document.file, "offset": document.offset, "length": document.length}
+        assert (page["digest"], page["status"]) == (document.digest, document.status)
+    with library.open(tmp_path / "crawl") as crawl:
+        texts = {page.url: page.text for page in crawl.pages()}
+    assert {url: document.text for url, document in found.items()} == texts
+
+    example(4)["follow"](server.url, patience=0.5)  # of docs/EXTENDING.md
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == stored.keys()
+
+
+def test_documents_that_a_crawl_stored_while_redis_was_away_show_when_it_is_resumed(
+    web: SimwebProcess, server: RedisServer, tmp_path: Path
+) -> None:
+    import gossamer as library
+
+    start = command(tmp_path, web, server)
+    first = gossamer(*start, "--max-pages", 40)
+    server.kill()
+    second = gossamer(*start, "--more", 30)
+    server.start()
+    third = gossamer(*start, "--more", 20)
+
+    assert [(each.status, each.report["announced"]) for each in (first, third)] == [(0, 40), (0, 20)]
+    assert (second.status, second.report["announced"], second.report["unannounced"]) == (0, 0, 30)
+    found = list(library.stream(server.url, group="g", patience=0.5))
+    # The server came back empty, so the first reader of it has missed those of the second run.
+    assert [document.gap for document in found] == [30, *[0] * 19]
+
+
+def test_the_example_feeds_a_full_text_index(web: SimwebProcess, server: RedisServer, tmp_path: Path) -> None:
+    ended = gossamer(*command(tmp_path, web, server))
+    assert ended.status == 0, ended.err
+    code = (EXAMPLES / "full_text_index.py").read_text()
+    named = '"redis://localhost:6379/0", group="full-text index"'
+    assert code.count(named) == 1
+    code = code.replace(named, f'{server.url!r}, group="full-text index", patience=0.5')
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+    with closing(sqlite3.connect(tmp_path / "index.db")) as index:
+        assert {url for (url,) in index.execute("SELECT url FROM pages")} == stored_urls(tmp_path).keys()
+        title = next(str(page["title"]) for page in stored_urls(tmp_path).values() if page["title"])
+        word = title.split()[0]
+        query = "SELECT p.title FROM texts t JOIN pages p ON p.id = t.rowid WHERE texts MATCH ?"
+        assert title in {found for (found,) in index.execute(query, (f'"{word}"',))}
