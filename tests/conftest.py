@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from tests.backends.postgres.postgres_databases import PostgresDatabases
     from tests.postgres_server import PostgresServer
+    from tests.s3_server import S3Server
 
 TESTS = Path(__file__).parent
 HOSTILE = TESTS / "hostile"
@@ -61,6 +62,15 @@ def postgres_databases(postgres_server: "PostgresServer") -> "Iterator[PostgresD
     made = PostgresDatabases(postgres_server)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def s3() -> "Iterator[S3Server]":
+    """An S3 server that the tests of a process share, and its credentials."""
+    from tests.s3_server import s3_keys, s3_server
+
+    with s3_server() as server, s3_keys():
+        yield server
 
 
 @pytest.fixture(autouse=True)

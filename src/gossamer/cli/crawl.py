@@ -258,12 +258,18 @@ def print_results(
 
 def files_of(location: CrawlLocation) -> CrawlFiles:
     """Where the results of a crawl are, and how much is in its archive."""
-    parts, blobs = parts_of(location.directory), archive_folder(location.blobs)
-    if blobs is not None:
-        folders = [blobs]
-    else:
-        folders = [] if store_kind(location.store).one_process else [part / ARCHIVE for part in parts]
-    sizes = [archive.size(name) or 0 for archive in map(archive_in, folders) for name in archive.files()]
+    parts, folder = parts_of(location.directory), archive_folder(location.blobs)
+    folders: list[Path | str] = []
+    sizes: list[int] = []
+    if location.blobs is not None and folder is None:
+        folders = [location.blobs]
+        if crawl_exists(location):
+            with open_crawl(location) as crawl:
+                sizes = list(crawl.reader.audit.archive_lengths().values())
+    elif folder is not None or not store_kind(location.store).one_process:
+        folders = [folder] if folder is not None else [part / ARCHIVE for part in parts]
+        archives = [archive_in(f"file:{each}", location.directory) for each in folders]
+        sizes = [archive.size(name) or 0 for archive in archives for name in archive.files()]
     store = shown_crawl(location) if is_on_server(location) else None
     databases = [str(part / DATABASE) for part in parts if (part / DATABASE).exists()] if store is None else [store]
     return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes), store)

@@ -27,6 +27,7 @@ from gossamer.model.requeue import REFRESHING
 from gossamer.model.task import Visit
 from gossamer.model.units import Instant, Seconds
 from gossamer.observe.snapshot import StopReason
+from gossamer.store.ports import Delivery
 from gossamer.store.threads import StoreQueries
 
 _MAX_TIMER: Final = 3600.0  # seconds; then the engine checks again
@@ -105,8 +106,9 @@ class Engine(CrawlObserver):
         bodies: BodyMemory,
         warm_up: WarmUp,
         limits: EngineLimits,
+        delivery: Delivery | None = None,
     ) -> None:
-        """`bodies` is needed for its saturation only."""
+        """`bodies` is needed for its saturation only, `delivery` for its pace."""
         self._frontier = state.frontier
         self._store = state.store
         self._counters = state.counters
@@ -121,6 +123,7 @@ class Engine(CrawlObserver):
         self.readmission = stages.readmission
         self._queries = queries
         self._bodies = bodies
+        self._delivery = delivery
         self._warm_up = warm_up
         self.limits = limits
         self._slots: Slots[asyncio.Task[None]] = Slots(
@@ -194,6 +197,8 @@ class Engine(CrawlObserver):
             return 0
         if limits.concurrency == 1 and not self._order_is_known():
             return 0
+        if self._delivery is not None and (pace := self._delivery.pace) < 1.0:
+            free = min(free, max(1, int(pace * limits.concurrency)) - len(self._slots))
         if limits.max_pages is not None:  # every visit in progress may become a page, and the limit is exact
             free = min(free, limits.max_pages - self.pages - len(self._slots) - len(self.documents))
         return free

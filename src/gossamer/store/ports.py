@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from gossamer.model.batch import Batch, Committed
+from gossamer.model.delivery import DeliveryEvent, DeliveryStatistics
 from gossamer.model.facts import QueuePosition, UrlFacts
 from gossamer.model.loads import HostLoaded, LastContact, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.requeue import DueUrl, Postponement, ReportedChange
@@ -225,8 +226,9 @@ class Location(NamedTuple):
 
 
 class CaptureFiles(Protocol):
-    """Append-only files of captures. Used from the store's thread only. All methods raise StoreFailed (DiskFull); what
-    is not committed is then undone by `roll_back`, or when the crawl is opened the next time."""
+    """Files of captures that only grow: long ones, or a new one for each commit. Used from the store's thread only. All
+    methods raise StoreFailed (DiskFull); what is not committed is then undone by `roll_back`, or when the crawl is
+    opened the next time."""
 
     def append(self, capture: Capture) -> Location:
         """Write one document (request and response)."""
@@ -236,8 +238,13 @@ class CaptureFiles(Protocol):
         """Make everything appended durable; the length of each file that has grown since `committed`."""
         ...
 
+    def moves(self) -> Mapping[str, bool]:
+        """After `flush`: the files that since `committed` have come into the spool (True), or from there to where
+        they belong (False). To be recorded in the same transaction."""
+        ...
+
     def committed(self) -> None:
-        """What `flush` reported is on record."""
+        """What `flush` and `moves` reported is on record."""
         ...
 
     def roll_back(self) -> None:
@@ -245,6 +252,27 @@ class CaptureFiles(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Delivery(Protocol):
+    """What takes captures to object storage, and keeps them in a spool while that is away. Used on the event loop;
+    never waits."""
+
+    @property
+    def pace(self) -> float:
+        """The share of the usual fetches that may be under way: 1.0, less when the spool is nearly full."""
+        ...
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is in the spool."""
+        ...
+
+    def statistics(self) -> DeliveryStatistics: ...
+
+    def take_events(self) -> list[DeliveryEvent]:
+        """What the log should say since the last call."""
+        ...
 
 
 class Prioritiser(Protocol):

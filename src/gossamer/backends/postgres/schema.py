@@ -7,7 +7,7 @@ from gossamer.backends.postgres.statements import script
 from gossamer.errors import NotThisCrawl, OldSchema
 from gossamer.model.partition import PARTITIONS
 
-VERSION = 1
+VERSION = 2
 """Of the schema (table `schema_version`)."""
 OLDEST = 1
 """The oldest version that is brought up to date."""

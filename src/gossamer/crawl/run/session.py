@@ -115,6 +115,7 @@ async def session(
         if hooked is not None:
             await hooked.close()
         await crawl.close()
+        watch.log_delivery()
         if pages is not None:
             pages.close(PATIENCE)
             if pages.lost:
@@ -195,6 +196,7 @@ async def _tick(watch: "Watch", display: Display, log: EventLog, live: Path) -> 
             ticks += 1
             snapshot = watch.snapshot()
             display.update(snapshot)
+            watch.log_delivery()
             if ticks % 4 == 1 and (writing is None or writing.done()):
                 # In a thread, without waiting: the disk may be busy with commits.
                 status = Status(os.getpid(), snapshot)
@@ -237,6 +239,11 @@ class Watch:
         self._looks = 0
         self._fresh: float | None = None  # as of the last sample
         self._overdue = 0
+
+    def log_delivery(self) -> None:
+        """Log what has happened on the way to object storage."""
+        for event in () if self._crawl.delivery is None else self._crawl.delivery.take_events():
+            self._log.event(event.name, **event.fields)
 
     async def heartbeat(self) -> None:
         """Measure how late the event loop wakes this task: that long it was blocked."""

@@ -128,7 +128,7 @@ class TableWriter:
 
     def _read_counters(self) -> None:
         db = self._db
-        self._warc_ids = {name: number for number, name, _ in db.fetch_all("warc_files")}
+        self._warc: tuple[str, int] = ("", 0)  # name and id of the file that was last written to
         self._number: int = db.fetch_value("counter", "commits")
         # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
         self._next_ids: dict[int, int] = {}  # by partition
@@ -147,6 +147,7 @@ class TableWriter:
         # What cannot be counted now is counted on opening.
         with suppress(StoreFailed), self._transaction():
             self._links.count_all(self._stamp)
+            self._record_moves()
         self._captures.close()
         self._db.close()
 
@@ -209,6 +210,7 @@ class TableWriter:
             self._db.write_rows("save_refused", batch.refused)
             for name, length in self._captures.flush().items():
                 self._db.execute("commit_warc", self._warc_id(name), name, length)
+            self._record_moves()
             host_counts = self._host_counts(batch, touched) if self._prioritiser.has_host_term else []
         self._captures.committed()
         self._number += 1
@@ -496,11 +498,16 @@ class TableWriter:
             self._enter_fronts(touched)
         return sum(n for _, n in found.states)
 
+    def _record_moves(self) -> None:
+        if moves := self._captures.moves():
+            self._db.write_rows("note_spooled", [(name,) for name, spooled in moves.items() if spooled])
+            self._db.write_rows("note_stored", [(name,) for name, spooled in moves.items() if not spooled])
+
     def _warc_id(self, name: str) -> int:
-        known = self._warc_ids.get(name)
-        if known is None:
-            known = self._warc_ids[name] = max(self._warc_ids.values(), default=0) + 1
-        return known
+        if self._warc[0] != name:
+            known: int | None = self._db.fetch_value("warc_id", name)
+            self._warc = (name, 1 + self._db.fetch_value("last_warc_id") if known is None else known)
+        return self._warc[1]
 
 
 def _date(last_modified: str | None, now: Instant) -> Instant | None:

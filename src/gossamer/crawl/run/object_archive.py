@@ -1,0 +1,84 @@
+"""Opens the archive of a crawl in object storage for writing: what its last life left in the spool is delivered.
+
+Besides `opener` and `store`, the only module that imports backends.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gossamer.backends.warc.record import RecordIds, Warcinfo
+from gossamer.clock import Clock
+from gossamer.config.sections import ObjectsSection
+from gossamer.errors import ArchiveError, DirectoryError, NotThisCrawl, StoreFailed
+from gossamer.reports.ports import Archive
+from gossamer.store.ports import CaptureFiles, Delivery
+from gossamer.store.table.metadata import Metadata
+from gossamer.store.threads import BatchLimits
+
+if TYPE_CHECKING:
+    from gossamer.backends.objects.storage import ObjectStorage
+
+TARGET_BYTES = 8 * 1024 * 1024
+"""Of an object, if the crawl is fast enough for that."""
+OWNER = "crawl.id"
+"""The object that says to which crawl those below a prefix belong."""
+
+
+class OpenObjects(NamedTuple):
+    """An archive in object storage."""
+
+    captures: CaptureFiles
+    reading: Archive
+    delivery: Delivery
+
+
+def open_objects(
+    blobs: str,
+    folder: Path,
+    *,
+    spool_bytes: int,
+    facts: Metadata,
+    epoch: int,
+    warcinfo: Warcinfo,
+    ids: RecordIds,
+    clock: Clock,
+) -> OpenObjects:
+    """The archive at a URL, with its spool in a folder. A crawl that has captures goes on although its storage cannot
+    be reached. Raises DirectoryError for a new one, and NotThisCrawl if the objects are another crawl's."""
+    from gossamer.backends.objects.captures import ObjectCaptures
+    from gossamer.backends.objects.delivery import ObjectDelivery
+    from gossamer.backends.objects.reader import ObjectArchive
+    from gossamer.backends.objects.spool import Spool
+    from gossamer.backends.objects.storage import PUT_SECONDS, ObjectStorage
+
+    patient, quick = ObjectStorage(blobs), ObjectStorage(blobs, seconds=PUT_SECONDS)
+    try:
+        settle_owner(quick, facts.fact("crawl_id") or "")
+    except (ArchiveError, StoreFailed) as error:
+        if not facts.has_captures():
+            raise DirectoryError(f"cannot use {blobs}: {error}") from error
+    spool = Spool(folder, spool_bytes)
+    spool.tidy()
+    for entry in spool.entries():
+        if not facts.is_archive_file(entry.name):
+            spool.remove(entry.name)  # of a transaction that was never committed
+    delivery = ObjectDelivery(quick, patient, spool, spool_bytes)
+    delivery.resume(spool.entries())
+    captures = ObjectCaptures(delivery, epoch=epoch, info=warcinfo, ids=ids, clock=clock)
+    return OpenObjects(captures, ObjectArchive(patient, spool), delivery)
+
+
+def object_batches(section: ObjectsSection) -> BatchLimits:
+    """A commit is an object, and few large ones are better than many small ones."""
+    return BatchLimits(linger=section.linger, full_settlements=1_024, full_weight=TARGET_BYTES)
+
+
+def settle_owner(storage: "ObjectStorage", crawl_id: str) -> None:
+    """Note whose objects these are, if nobody has. Raises NotThisCrawl if they are another crawl's, and ArchiveError or
+    StoreFailed if that cannot be said."""
+    if storage.size(OWNER) is None:
+        storage.put(OWNER, crawl_id.encode())
+    if (owner := storage.get(OWNER).decode("utf-8", "replace")) != crawl_id:
+        raise NotThisCrawl(
+            f"{storage.url} has the objects of another crawl ({owner[:40]}); choose another prefix with --blobs"
+        )
