@@ -1,5 +1,6 @@
 """Set-up that all tests share."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parent
 HOSTILE = TESTS / "hostile"
+
+# Of the S3 server that tests start. Here, so that every process of the tests has them.
+os.environ |= {"AWS_ACCESS_KEY_ID": "tester", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
 
 # The same examples in every run, and none is judged by how long it takes. `make soak` looks for others.
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -66,10 +70,10 @@ def postgres_databases(postgres_server: "PostgresServer") -> "Iterator[PostgresD
 
 @pytest.fixture(scope="session")
 def s3() -> "Iterator[S3Server]":
-    """An S3 server that the tests of a process share, and its credentials."""
-    from tests.s3_server import s3_keys, s3_server
+    """An S3 server that the tests of a process share."""
+    from tests.s3_server import s3_server
 
-    with s3_server() as server, s3_keys():
+    with s3_server() as server:
         yield server
 
 

@@ -22,17 +22,6 @@ from tests.integration.crawl_process import wait_until
 
 PATIENCE = 600.0
 """Seconds after which a server is taken for hanging. No test measures time by it."""
-KEYS = {"AWS_ACCESS_KEY_ID": "tester", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
-"""The environment of its clients."""
-_IDENTITIES = {
-    "identities": [
-        {
-            "name": "tester",
-            "credentials": [{"accessKey": KEYS["AWS_ACCESS_KEY_ID"], "secretKey": KEYS["AWS_SECRET_ACCESS_KEY"]}],
-            "actions": ["Admin", "Read", "Write", "List"],
-        }
-    ]
-}
 _PORTS = ("master", "volume", "filer", "s3")
 _PR_SET_PDEATHSIG = 1
 
@@ -44,7 +33,7 @@ class S3Server:
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         (folder / "data").mkdir(exist_ok=True)
-        (folder / "s3.json").write_text(json.dumps(_IDENTITIES))
+        (folder / "s3.json").write_text(json.dumps(_identities()))
         self._ports = _free_ports(2 * len(_PORTS))
 
     @property
@@ -87,8 +76,7 @@ class S3Server:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_end_with_parent
             )
         process = self._process
-        with s3_keys():
-            probe = ObjectStorage(self.url("probe"), seconds=30.0)
+        probe = ObjectStorage(self.url("probe"), seconds=30.0)
 
         def decided() -> bool:
             if process.poll() is not None:
@@ -132,6 +120,12 @@ class S3Server:
         return (self._folder / "server.log").read_text(errors="replace")
 
 
+def _identities() -> dict[str, object]:
+    """One user, with the credentials in the environment (tests/conftest.py)."""
+    keys = {"accessKey": os.environ["AWS_ACCESS_KEY_ID"], "secretKey": os.environ["AWS_SECRET_ACCESS_KEY"]}
+    return {"identities": [{"name": "tester", "credentials": [keys], "actions": ["Admin", "Read", "Write", "List"]}]}
+
+
 def _free_ports(number: int) -> list[int]:
     with_sockets = [socket.socket() for _ in range(number)]
     try:
@@ -158,18 +152,3 @@ def s3_server() -> Iterator[S3Server]:
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def s3_keys() -> Iterator[None]:
-    """The credentials of the server in the environment of this process and of those that it starts."""
-    before = {name: os.environ.get(name) for name in KEYS}
-    os.environ.update(KEYS)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -173,7 +173,7 @@ class ObjectsSection(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         at_least(self, 0.01, "linger")
-        at_least(self, 1_000_000, "spool_bytes")
+        at_least(self, 100_000, "spool_bytes")
 
 
 class ContentSection(Section, frozen=True, kw_only=True):

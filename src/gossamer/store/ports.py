@@ -270,6 +270,10 @@ class Delivery(Protocol):
 
     def statistics(self) -> DeliveryStatistics: ...
 
+    def announce_wait(self) -> None:
+        """The crawl is over but for what is in the spool: log it."""
+        ...
+
     def take_events(self) -> list[DeliveryEvent]:
         """What the log should say since the last call."""
         ...

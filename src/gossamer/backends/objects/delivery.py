@@ -103,6 +103,9 @@ class ObjectDelivery:
     def is_done(self) -> bool:
         return not self._waiting
 
+    def announce_wait(self) -> None:
+        self._note("spool.waiting", segments=len(self.spool), bytes=self.spool.bytes)
+
     def close(self) -> None:
         """Stop delivering, after the put under way. What is left stays in the spool."""
         with self._changed:

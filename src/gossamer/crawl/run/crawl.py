@@ -113,6 +113,8 @@ class Crawl:
 
     async def until_delivered(self, may_leave: Callable[[], bool] = lambda: False) -> None:
         """After the engine has ended: wait until nothing is left in the spool, or until that may be left there."""
+        if self.delivery is not None and not self.delivery.is_done:
+            self.delivery.announce_wait()
         while self.delivery is not None and not self.delivery.is_done and not may_leave():  # noqa: ASYNC110
             await asyncio.sleep(0.05)  # its thread knows nothing of the event loop
 

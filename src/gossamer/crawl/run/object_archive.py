@@ -4,24 +4,19 @@ Besides `opener` and `store`, the only module that imports backends.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.clock import Clock
 from gossamer.config.sections import ObjectsSection
-from gossamer.errors import ArchiveError, DirectoryError, NotThisCrawl, StoreFailed
+from gossamer.errors import ArchiveError, DirectoryError, StoreFailed
 from gossamer.reports.ports import Archive
 from gossamer.store.ports import CaptureFiles, Delivery
 from gossamer.store.table.metadata import Metadata
 from gossamer.store.threads import BatchLimits
 
-if TYPE_CHECKING:
-    from gossamer.backends.objects.storage import ObjectStorage
-
 TARGET_BYTES = 8 * 1024 * 1024
 """Of an object, if the crawl is fast enough for that."""
-OWNER = "crawl.id"
-"""The object that says to which crawl those below a prefix belong."""
 
 
 class OpenObjects(NamedTuple):
@@ -47,6 +42,7 @@ def open_objects(
     be reached. Raises DirectoryError for a new one, and NotThisCrawl if the objects are another crawl's."""
     from gossamer.backends.objects.captures import ObjectCaptures
     from gossamer.backends.objects.delivery import ObjectDelivery
+    from gossamer.backends.objects.owner import settle_owner
     from gossamer.backends.objects.reader import ObjectArchive
     from gossamer.backends.objects.spool import Spool
     from gossamer.backends.objects.storage import PUT_SECONDS, ObjectStorage
@@ -71,14 +67,3 @@ def open_objects(
 def object_batches(section: ObjectsSection) -> BatchLimits:
     """A commit is an object, and few large ones are better than many small ones."""
     return BatchLimits(linger=section.linger, full_settlements=1_024, full_weight=TARGET_BYTES)
-
-
-def settle_owner(storage: "ObjectStorage", crawl_id: str) -> None:
-    """Note whose objects these are, if nobody has. Raises NotThisCrawl if they are another crawl's, and ArchiveError or
-    StoreFailed if that cannot be said."""
-    if storage.size(OWNER) is None:
-        storage.put(OWNER, crawl_id.encode())
-    if (owner := storage.get(OWNER).decode("utf-8", "replace")) != crawl_id:
-        raise NotThisCrawl(
-            f"{storage.url} has the objects of another crawl ({owner[:40]}); choose another prefix with --blobs"
-        )

@@ -299,6 +299,26 @@ def archive_in(blobs: str | None, directory: Path) -> Archive:
     return _warc_files(archive_folder(blobs) or directory / ARCHIVE)
 
 
+def check_archive_owner(location: CrawlLocation, reader: CrawlReader) -> None:
+    """Raises NotThisCrawl if an archive in object storage is not that of this crawl, and ArchiveError if it cannot be
+    reached."""
+    blobs = _blobs_of(location.blobs, reader)
+    if blobs is not None and in_object_storage(blobs):
+        from gossamer.backends.objects.owner import check_owner
+        from gossamer.backends.objects.storage import ObjectStorage
+
+        check_owner(ObjectStorage(blobs), reader.status.fact("crawl_id") or "")
+
+
+def spooled_in(location: CrawlLocation) -> list[int]:
+    """The lengths of the objects that a worker could not deliver, by its spool. None without object storage."""
+    if not in_object_storage(location.blobs):
+        return []
+    from gossamer.backends.objects.spool import Spool
+
+    return [entry.length for entry in Spool(location.directory / SPOOL).entries()]
+
+
 def _warc_files(folder: Path) -> Archive:
     from gossamer.backends.warc.reader import WarcArchive  # few commands need it, and it takes long to load
 

@@ -116,7 +116,8 @@ class Interrupts:
         except asyncio.CancelledError:
             if not self.count:
                 raise
-        await self._crawl.until_delivered(may_leave=lambda: self.count > 1)
+        if self.count < 2:
+            await self._crawl.until_delivered(may_leave=lambda: self.count > 1)
 
     @property
     def cut_off(self) -> bool:
