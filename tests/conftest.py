@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.s3_keys import KEYS
+
 if TYPE_CHECKING:
     from tests.backends.postgres.postgres_databases import PostgresDatabases
     from tests.postgres_server import PostgresServer
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 HOSTILE = TESTS / "hostile"
 
-# Of the S3 server that tests start. Here, so that every process of the tests has them.
-os.environ |= {"AWS_ACCESS_KEY_ID": "tester", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+os.environ |= KEYS  # here, so that every process of the tests has them
 
 # The same examples in every run, and none is judged by how long it takes. `make soak` looks for others.
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -19,9 +19,12 @@ from pathlib import Path
 from gossamer.backends.objects.storage import ObjectStorage
 from gossamer.errors import StoreFailed
 from tests.integration.crawl_process import wait_until
+from tests.s3_keys import KEYS
 
 PATIENCE = 600.0
 """Seconds after which a server is taken for hanging. No test measures time by it."""
+BUCKET = "crawls"
+"""It has this one from the start."""
 _PORTS = ("master", "volume", "filer", "s3")
 _PR_SET_PDEATHSIG = 1
 
@@ -67,7 +70,14 @@ class S3Server:
         command = [
             *(str(Path(sys.executable).with_name("weed")), "-logtostderr", "server"),
             *("-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={self._folder / 'data'}", "-master.telemetry=false"),
-            *("-filer", f"-filer.localSocket={self._folder / 'filer.sock'}", "-s3", "-s3.iam=false"),
+            *(
+                "-filer",
+                f"-filer.localSocket={self._folder / 'filer.sock'}",
+                "-s3",
+                "-s3.iam=false",
+                "-s3.port.iceberg=0",
+                "-s3.port.lance=0",
+            ),
             *(f"-s3.config={self._folder / 's3.json'}", f"-s3.localSocket={self._folder / 's3.sock'}"),
             *("-master.volumeSizeLimitMB=64", "-volume.max=0", *ports),
         ]
@@ -76,7 +86,7 @@ class S3Server:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_end_with_parent
             )
         process = self._process
-        probe = ObjectStorage(self.url("probe"), seconds=30.0)
+        probe = ObjectStorage(self.url(BUCKET), seconds=30.0)
 
         def decided() -> bool:
             if process.poll() is not None:
@@ -121,8 +131,7 @@ class S3Server:
 
 
 def _identities() -> dict[str, object]:
-    """One user, with the credentials in the environment (tests/conftest.py)."""
-    keys = {"accessKey": os.environ["AWS_ACCESS_KEY_ID"], "secretKey": os.environ["AWS_SECRET_ACCESS_KEY"]}
+    keys = {"accessKey": KEYS["AWS_ACCESS_KEY_ID"], "secretKey": KEYS["AWS_SECRET_ACCESS_KEY"]}
     return {"identities": [{"name": "tester", "credentials": [keys], "actions": ["Admin", "Read", "Write", "List"]}]}
 
 
@@ -144,6 +153,7 @@ def _end_with_parent() -> None:
 @contextmanager
 def s3_server() -> Iterator[S3Server]:
     """A running server."""
+    os.environ |= KEYS
     folder = Path(tempfile.mkdtemp(prefix="gossamer-s3-"))
     server = S3Server(folder)
     try:

@@ -182,7 +182,7 @@ def crawl_and_report(
         display.close()
     print_results(config, last, sys.stdout, sys.stderr, more=more, steps=steps)
     location = CrawlLocation.of(config)
-    if config.blobs is not None and (left := spooled_in(location)):
+    if left := spooled_in(location):
         print(
             f"gossamer: {number_of(len(left), 'object')} ({size(sum(left))}) could not be delivered to {config.blobs} "
             f"and will be by the next start; until then they are in {printable(str(location.directory / SPOOL))}",

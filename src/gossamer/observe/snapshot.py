@@ -161,6 +161,12 @@ class Snapshot:
     store_saturation: float = 0.0  # 1.0: nothing is fetched until a batch is committed
     store_failing: bool = False  # commits fail: nothing is fetched until one succeeds
     store_slow: bool = False  # a commit is very slow: nothing is fetched until it ends
+    blobs_failing: bool = False  # object storage is away or slow: captures go to the spool
+    spool_segments: int = 0  # objects in the spool
+    spool_bytes: int = 0
+    spool_limit: int = 0  # bytes
+    objects_put: int = 0  # of this run, without the spool
+    objects_delivered: int = 0  # of this run, from the spool
     queues: Mapping[str, QueueDepth] = field(default_factory=dict)  # every bounded queue by name (`crawl.status`)
     bodies_held: int = 0  # responses whose transfer is suspended for lack of memory
     log_lost: int = 0  # events that could not be written

@@ -120,7 +120,7 @@ def test_a_full_spool_takes_nothing_more_and_slows_fetching_down_before(storage:
         delivery.put("1/10.warc.gz", b"x")
 
     assert paces == [1.0] * 8 + [0.5, 0.0]
-    assert "spool.filling" in events_of(delivery)
+    assert events_of(delivery) == ["blobs.failing", "spool.filling", "spool.full"]
     assert len(delivery.spool.entries()) == 10
     storage.down = False
     wait_until(lambda: delivery.is_done, "the spool to be delivered")

@@ -5,7 +5,7 @@ from collections import deque
 from typing import Final, Protocol
 
 from gossamer.backends.objects.spool import Spool, Spooled
-from gossamer.errors import StoreFailed
+from gossamer.errors import SpoolFull, StoreFailed
 from gossamer.model.delivery import DeliveryEvent, DeliveryStatistics
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
@@ -44,7 +44,7 @@ class ObjectDelivery:
         self._thread: threading.Thread | None = None
         self._closing = False
         self._failing: str | None = None
-        self._slowed = False
+        self._slowed = self._is_full = False
         self._puts = 0
         self._count = 0
 
@@ -67,7 +67,14 @@ class ObjectDelivery:
                 self._puts += 1
                 self._recover()
                 return True
-        self.spool.add(name, data)
+        try:
+            self.spool.add(name, data)
+        except SpoolFull:
+            if not self._is_full:
+                self._is_full = True
+                self._note("spool.full", segments=len(self.spool), bytes=self.spool.bytes)
+            raise
+        self._is_full = False
         self._wait_for(Spooled(name, len(data)))
         return False
 

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
 SCHEMES: Final = ("s3", "gs", "az")
-PUT_SECONDS: Final = 5.0
-"""A put that takes longer has failed; the object then goes to the spool."""
+PUT_SECONDS: Final = 4.0
+"""A put that takes longer has failed; the object then goes to the spool. A put is part of a transaction, and PostgreSQL
+ends a session that is idle in one for 5 seconds."""
 PATIENT_SECONDS: Final = 120.0
 """The same for a put from the spool, and for reading."""
 

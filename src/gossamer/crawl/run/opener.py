@@ -311,9 +311,7 @@ def check_archive_owner(location: CrawlLocation, reader: CrawlReader) -> None:
 
 
 def spooled_in(location: CrawlLocation) -> list[int]:
-    """The lengths of the objects that a worker could not deliver, by its spool. None without object storage."""
-    if not in_object_storage(location.blobs):
-        return []
+    """The lengths of the objects in the spool: those that could not be delivered to object storage yet."""
     from gossamer.backends.objects.spool import Spool
 
     return [entry.length for entry in Spool(location.directory / SPOOL).entries()]

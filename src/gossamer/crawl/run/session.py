@@ -19,6 +19,7 @@ from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queu
 from gossamer.errors import StoreFailed, UsageError
 from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
+from gossamer.model.delivery import DeliveryStatistics
 from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
@@ -315,6 +316,7 @@ class Watch:
         total, run = crawl.counters.total, crawl.counters.run
         frontier = crawl.frontier.statistics()
         dns = crawl.resolver.statistics()
+        delivery = DeliveryStatistics() if crawl.delivery is None else crawl.delivery.statistics()
         now = crawl.clock.now()
         return Snapshot(
             at=now,
@@ -365,6 +367,7 @@ class Watch:
                     proxy_failing=crawl.requester.proxy_failing,
                     store_failing=crawl.store.failing is not None,
                     store_slow=crawl.store.slow,
+                    blobs_failing=delivery.failing is not None,
                     paused=crawl.engine.paused,
                 ),
                 now,
@@ -378,6 +381,12 @@ class Watch:
             store_saturation=crawl.store.saturation,
             store_failing=crawl.store.failing is not None,
             store_slow=crawl.store.slow,
+            blobs_failing=delivery.failing is not None,
+            spool_segments=delivery.segments,
+            spool_bytes=delivery.bytes,
+            spool_limit=delivery.limit,
+            objects_put=delivery.puts,
+            objects_delivered=delivery.delivered,
             queues=queues_of(crawl.engine, dns, crawl.bodies, crawl.reads, crawl.store, self._log),
             bodies_held=crawl.bodies.paused,
             log_lost=self._log.lost,
@@ -404,6 +413,7 @@ def waits_of(
     proxy_failing: bool = False,
     store_failing: bool = False,
     store_slow: bool = False,
+    blobs_failing: bool = False,
     paused: bool = False,
 ) -> Waits:
     """What the crawl waits for, as far as its frontier knows; of later retries only the next date."""
@@ -419,5 +429,6 @@ def waits_of(
         proxy_failing=proxy_failing,
         store_failing=store_failing,
         store_slow=store_slow,
+        blobs_failing=blobs_failing,
         paused=paused,
     )
