@@ -39,7 +39,7 @@ def some_captures() -> list[Capture]:
     while size < OBJECT_BYTES:
         page = pages[len(made) % len(pages)]
         made.append(encoder.capture(page, sha1(page.wire_body).digest()))
-        size += sum(map(len, made[-1].records))
+        size += sum(map(len, made[-1].records or ()))
     return made
 
 
@@ -73,7 +73,7 @@ def show(name: str, cpu: list[float], took: list[float]) -> None:
 
 def main() -> None:
     pages = some_captures()
-    size = sum(len(record) for page in pages for record in page.records)
+    size = sum(len(record) for page in pages for record in page.records or ())
     print(f"{platform.platform()}, Python {platform.python_version()}, seed {SEED}")
     print(f"{OBJECTS} commits of {len(pages)} pages ({PAGE_BYTES} bytes each), {size / 1e6:.1f} MB of records")
     ids = RecordIds(random.Random(SEED))
