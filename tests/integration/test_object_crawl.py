@@ -3,12 +3,15 @@
 import json
 import re
 import signal
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+import gossamer as library
 from gossamer.backends.objects.reader import ObjectArchive
 from gossamer.backends.objects.spool import Spool
 from gossamer.backends.objects.storage import ObjectStorage
@@ -69,6 +72,9 @@ def check_complete(scene: Scene, s3: S3Server, place: str) -> None:
     verified = gossamer("verify", *where, "--json")
     assert verified.status == 0, verified.out
     assert spool_of(scene) == []
+    if not scene.location:
+        with closing(sqlite3.connect(scene.dir / "crawl.db")) as db:
+            assert db.execute("SELECT name FROM spooled_warcs").fetchall() == []
 
 
 def check_asked_once(scene: Scene) -> None:
@@ -102,6 +108,22 @@ def test_a_crawl_into_object_storage_has_the_pages_of_the_web(
         indexed = gossamer("index", "-o", "-", "--dir", crawl.dir, *crawl.location)
         files = {json.loads(line.split(" ", 2)[2])["filename"] for line in indexed.out.splitlines()}
         assert files == set(objects_in(s3, place))
+        opened = [crawl.location[1]] if store == "postgres" else [crawl.dir]
+        with library.open(str(opened[0]), dir=crawl.dir) as found:
+            assert len(list(found.pages())) == sum(page["state"] == "stored" for page in crawl.pages())
+
+
+def test_rules_that_become_wider_find_refused_links_in_objects(s3: S3Server, tmp_path: Path) -> None:
+    place = place_of(tmp_path)
+    with scene(tmp_path, WEB, ["--blobs", s3.url(place)], TOML) as crawl:
+        assert gossamer(*crawl.command, "--max-depth", 1).status == 0
+        narrow = len(crawl.pages())
+
+        ended = gossamer("crawl", *crawl.resume, "--max-depth", 20)
+
+        assert ended.status == 0, ended.err
+        assert len(crawl.pages()) > narrow
+        check_complete(crawl, s3, place)
 
 
 @pytest.mark.parametrize("fault", ["cut", "503", "403", "507", "swallow", "half-open"])

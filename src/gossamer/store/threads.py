@@ -275,9 +275,8 @@ class WriterThread:
                     raise
                 now = self._clock.monotonic()
                 failed_at = now if failed_at is None else failed_at
-                # Storage that is away comes back, be it after hours.
-                lasting = isinstance(error, SpoolFull)
-                if self._closing or (now - failed_at >= self.patience and not lasting):
+                # Storage that is away comes back, be it after hours; only a second signal ends the wait.
+                if not isinstance(error, SpoolFull) and (self._closing or now - failed_at >= self.patience):
                     raise
                 if self.failing is None:
                     self._listener.store_failing(error)

@@ -1,5 +1,7 @@
 """Objects go to the storage, or to the spool until it takes them: in order, each once, and none is lost."""
 
+import errno
+import os
 import threading
 from pathlib import Path
 
@@ -141,6 +143,19 @@ def test_an_object_that_no_commit_refers_to_leaves_the_spool(storage: SomeStorag
     wait_until(lambda: delivery.is_done, "the spool to be delivered")
     assert storage.puts == ["1/1.warc.gz"]
     delivery.close()
+
+
+def test_a_full_disk_is_a_full_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool = Spool(tmp_path, LIMIT)
+
+    def no_room(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_room)
+    with pytest.raises(SpoolFull, match="no room for its spool"):
+        spool.add("1/1.warc.gz", b"one")
+
+    assert list(tmp_path.iterdir()) == [] and spool.bytes == 0
 
 
 def test_a_draft_in_the_spool_is_no_object(tmp_path: Path) -> None:

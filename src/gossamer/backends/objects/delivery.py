@@ -55,9 +55,14 @@ class ObjectDelivery:
         for each in left:
             self._wait_for(each)
 
+    def note_delivered(self, name: str) -> None:
+        """An object is in the storage that an earlier life of the worker has delivered without recording it."""
+        with self._lock:
+            self._delivered.append(name)
+
     def put(self, name: str, data: bytes) -> bool:
         """Store an object, durably. Returns whether it is in the storage; if not, it is in the spool. Raises
-        StoreFailed if neither is possible: SpoolFull, DiskFull."""
+        StoreFailed if neither is possible, SpoolFull if there is no room."""
         if not self._waiting:
             try:
                 self._quick.put(name, data)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from gossamer.backends.warc.writer import sync_directory
-from gossamer.errors import NO_ROOM, DiskFull, SpoolFull, StoreFailed
+from gossamer.errors import NO_ROOM, SpoolFull, StoreFailed
 
 _NAME: Final = re.compile(r"([0-9]+)-([0-9]+\.warc\.gz)")
 _DRAFT: Final = ".new"
@@ -54,7 +54,8 @@ class Spool:
             return [Spooled(entry.name.replace("-", "/"), entry.stat().st_size) for entry in found]
 
     def add(self, name: str, data: bytes) -> None:
-        """The object is in the folder afterwards, and stays there if the machine fails. Raises SpoolFull."""
+        """The object is in the folder afterwards, and stays there if the machine fails. Raises SpoolFull, also if the
+        disk is."""
         if self.bytes + len(data) > self._limit:
             raise SpoolFull(
                 f"object storage is away, and its spool in {self._folder} is full ({self.bytes} of {self._limit} bytes)"
@@ -71,9 +72,13 @@ class Spool:
                     file.flush()
                     os.fsync(file.fileno())
                 os.replace(draft, path)
-            except OSError:
+            except OSError as error:
                 with suppress(OSError):
                     draft.unlink(missing_ok=True)
+                if error.errno in NO_ROOM:
+                    raise SpoolFull(
+                        f"object storage is away, and there is no room for its spool on the disk of {path}"
+                    ) from error
                 raise
             sync_directory(self._folder)
         with self._lock:
@@ -117,5 +122,4 @@ def _our_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kind = DiskFull if error.errno in NO_ROOM else StoreFailed
-        raise kind(f"{folder}: {error.strerror or error}") from error
+        raise StoreFailed(f"{folder}: {error.strerror or error}") from error

@@ -3,6 +3,7 @@
 Besides `opener` and `store`, the only module that imports backends.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,9 +46,9 @@ def open_objects(
     from gossamer.backends.objects.owner import settle_owner
     from gossamer.backends.objects.reader import ObjectArchive
     from gossamer.backends.objects.spool import Spool
-    from gossamer.backends.objects.storage import PUT_SECONDS, ObjectStorage
+    from gossamer.backends.objects.storage import DELIVERY_SECONDS, PUT_SECONDS, ObjectStorage
 
-    patient, quick = ObjectStorage(blobs), ObjectStorage(blobs, seconds=PUT_SECONDS)
+    quick, patient = (ObjectStorage(blobs, seconds=seconds) for seconds in (PUT_SECONDS, DELIVERY_SECONDS))
     try:
         settle_owner(quick, facts.fact("crawl_id") or "")
     except (ArchiveError, StoreFailed) as error:
@@ -59,9 +60,14 @@ def open_objects(
         if not facts.is_archive_file(entry.name):
             spool.remove(entry.name)  # of a transaction that was never committed
     delivery = ObjectDelivery(quick, patient, spool, spool_bytes)
-    delivery.resume(spool.entries())
+    left = spool.entries()
+    delivery.resume(left)
+    with suppress(ArchiveError):  # then it is recorded by a later start
+        for name in {*facts.spooled_files()} - {entry.name for entry in left}:
+            if quick.size(name) is not None:
+                delivery.note_delivered(name)
     captures = ObjectCaptures(delivery, epoch=epoch, info=warcinfo, ids=ids, clock=clock)
-    return OpenObjects(captures, ObjectArchive(patient, spool), delivery)
+    return OpenObjects(captures, ObjectArchive(ObjectStorage(blobs), spool), delivery)
 
 
 def object_batches(section: ObjectsSection) -> BatchLimits:

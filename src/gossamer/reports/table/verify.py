@@ -31,7 +31,7 @@ class AuditQueries:
         return Metadata(self._db).warc_lengths()
 
     def spooled_files(self) -> frozenset[str]:
-        return frozenset(name for (name,) in self._db.fetch_all("spooled_warcs"))
+        return frozenset(Metadata(self._db).spooled_files())
 
     def captures_of(self, file: str) -> Iterator[CaptureRow]:
         after = -1

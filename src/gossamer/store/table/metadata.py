@@ -73,6 +73,10 @@ class Metadata:
         """Whether anything was ever stored in the archive."""
         return bool(self._db.fetch_value("has_warcs"))
 
+    def spooled_files(self) -> list[str]:
+        """The files of the archive that are in the spool of a worker, or were there at its last commit."""
+        return [str(name) for (name,) in self._db.fetch_all("spooled_warcs")]
+
     def is_archive_file(self, name: str) -> bool:
         """Whether a commit refers to this file of the archive."""
         return self._db.fetch_value("warc_id", name) is not None
