@@ -66,7 +66,7 @@ class ObjectStorage:
         scheme = urlsplit(place).scheme
         endpoint = settings.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL", "")
         if scheme == "s3":
-            config = {**_from_aws_files(os.environ), **config}
+            config = {**credentials_in(os.environ), **config}
             # The digest of the payload is most of the CPU time of a put (ADR 28). TLS protects the payload as well.
             config["unsigned_payload"] = str(not endpoint.startswith("http:")).lower()
         client: ClientConfig = {
@@ -153,7 +153,7 @@ def _first_line(error: BaseException) -> str:
     return " ".join(str(error).partition("\n\nDebug source")[0].split())[:500]
 
 
-def _from_aws_files(environment: Mapping[str, str]) -> dict[str, str]:
+def credentials_in(environment: Mapping[str, str]) -> dict[str, str]:
     """The credentials and the region in `~/.aws`, for what the environment does not say."""
     found: dict[str, str] = {}
     profile, home = environment.get("AWS_PROFILE", "default"), Path(environment.get("HOME", "/nonexistent"))
