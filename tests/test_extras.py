@@ -60,7 +60,17 @@ def test_the_core_crawls_and_reads(core: Environment, crawled: Path, tmp_path: P
 
 
 def test_the_core_has_no_package_of_an_extra(core: Environment) -> None:
-    for package in ("fastapi", "uvicorn", "prometheus_client", "numpy", "pyarrow", "pandas", "trafilatura", "pypdf"):
+    for package in (
+        "fastapi",
+        "uvicorn",
+        "prometheus_client",
+        "numpy",
+        "pyarrow",
+        "pandas",
+        "trafilatura",
+        "pypdf",
+        "obstore",
+    ):
         assert f"No module named '{package}'" in core.imports(package)
 
 

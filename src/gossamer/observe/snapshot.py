@@ -251,6 +251,9 @@ class CrawlObject(TypedDict):
     load: Annotated[str, "normal or high"]
     store_failing: bool
     store_slow: bool
+    blobs_failing: Annotated[bool, "object storage is away or slow"]
+    spool_segments: Annotated[int, "objects that wait for it"]
+    spool_bytes: int
     commits: int
     commit_seconds: float
     worst_loop_lag: float
@@ -303,6 +306,9 @@ def to_contract(snapshot: Snapshot) -> CrawlObject:
         "load": snapshot.load,
         "store_failing": snapshot.store_failing,
         "store_slow": snapshot.store_slow,
+        "blobs_failing": snapshot.blobs_failing,
+        "spool_segments": snapshot.spool_segments,
+        "spool_bytes": snapshot.spool_bytes,
         "commits": snapshot.commits,
         "commit_seconds": round(snapshot.commit_seconds, 3),
         "worst_loop_lag": round(snapshot.worst_loop_lag, 4),

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.backends.objects.address import check_url, credentials_in
 from gossamer.backends.objects.owner import check_owner, settle_owner
-from gossamer.backends.objects.storage import ObjectMissing, ObjectStorage, check_url, credentials_in
+from gossamer.backends.objects.storage import ObjectMissing, ObjectStorage
 from gossamer.errors import ConfigError, NotThisCrawl
 from tests.s3_server import BUCKET, S3Server
 
@@ -85,6 +86,7 @@ def test_objects_are_put_read_in_part_listed_and_deleted(s3: S3Server, tmp_path:
     assert list(storage.names()) == ["1/a.warc.gz"]
     storage.delete("1/a.warc.gz")
     storage.delete("1/a.warc.gz")
-    for read in (lambda: storage.get("1/a.warc.gz"), lambda: storage.get_range("1/a.warc.gz", 0, 1)):
-        with pytest.raises(ObjectMissing, match=r"1/a\.warc\.gz: there is no such object"):
-            read()
+    with pytest.raises(ObjectMissing, match=r"1/a\.warc\.gz: there is no such object"):
+        storage.get("1/a.warc.gz")
+    with pytest.raises(ObjectMissing, match=r"1/a\.warc\.gz: there is no such object"):
+        storage.get_range("1/a.warc.gz", 0, 1)

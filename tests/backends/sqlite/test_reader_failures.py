@@ -88,6 +88,7 @@ READS: dict[str, Callable[[CrawlEditor], object]] = {
     "links.targets": lambda crawl: crawl.links.targets(),
     "audit.integrity": lambda crawl: crawl.audit.integrity(),
     "audit.archive_lengths": lambda crawl: crawl.audit.archive_lengths(),
+    "audit.spooled_files": lambda crawl: crawl.audit.spooled_files(),
     "audit.captures_of": lambda crawl: crawl.audit.captures_of("one.warc.gz"),
     "audit.wrong_counters": lambda crawl: crawl.audit.wrong_counters(),
     "audit.hosts_counted_wrong": lambda crawl: crawl.audit.hosts_counted_wrong(),

@@ -1,33 +1,22 @@
-"""The objects below one URL: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://ACCOUNT/CONTAINER/PREFIX`.
+"""The objects below one URL (`address`), behind functions that raise our errors. The only import of obstore."""
 
-`?endpoint=URL` names another server than the provider's, `&region=NAME` its region. Credentials never are in a URL:
-they come from the environment (`AWS_ACCESS_KEY_ID` and so on), from `~/.aws`, or from the role of the machine.
-"""
-
-import configparser
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import obstore
 from obstore import exceptions
 from obstore.store import from_url
 
+from gossamer.backends.objects.address import credentials_in, settings_in
 from gossamer.errors import ArchiveError, ConfigError, StoreFailed
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
-SCHEMES: Final = ("s3", "gs", "az")
-PUT_SECONDS: Final = 4.0
-"""A put that takes longer has failed; the object then goes to the spool. A put is part of a transaction, and PostgreSQL
-ends a session that is idle in one for 5 seconds."""
-DELIVERY_SECONDS: Final = 300.0
-"""The same for a put from the spool."""
 READ_SECONDS: Final = 60.0
 
 
@@ -35,31 +24,12 @@ class ObjectMissing(ArchiveError):
     """There is no object of this name."""
 
 
-def check_url(url: str) -> None:
-    """Raises ConfigError, naming the part that cannot be used."""
-    _settings_in(url)
-
-
-def _settings_in(url: str) -> tuple[str, dict[str, str]]:
-    """The URL without its query, and the settings in that."""
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES or not parts.netloc:
-        raise ConfigError("blobs", f"{url!r} is not a URL of the form s3://BUCKET/PREFIX, gs:// or az://")
-    if "@" in parts.netloc:
-        raise ConfigError("blobs", "credentials do not belong into the URL; put them into the environment")
-    settings = dict(parse_qsl(parts.query, keep_blank_values=True))
-    for name in settings:
-        if name not in ("endpoint", "region") or parts.scheme == "gs" or (name, parts.scheme) == ("region", "az"):
-            raise ConfigError("blobs", f"{name!r} is not a setting of {parts.scheme}:// URLs")
-    return parts._replace(query="", fragment="").geturl(), settings
-
-
 class ObjectStorage:
     """Objects by name. Used from any thread. Methods that write raise StoreFailed, those that read ArchiveError."""
 
     def __init__(self, url: str, *, seconds: float = READ_SECONDS) -> None:
         """`seconds`: how long a request may take. Contacts nobody. Raises ConfigError."""
-        place, settings = _settings_in(url)
+        place, settings = settings_in(url)
         self.url = url
         self._seconds = seconds
         config: dict[str, str] = dict(settings)
@@ -151,29 +121,3 @@ class ObjectStorage:
 def _first_line(error: BaseException) -> str:
     """What the driver says, without the debugging output below it."""
     return " ".join(str(error).partition("\n\nDebug source")[0].split())[:500]
-
-
-def credentials_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """The credentials and the region in `~/.aws`, for what the environment does not say."""
-    found: dict[str, str] = {}
-    profile, home = environment.get("AWS_PROFILE", "default"), Path(environment.get("HOME", "/nonexistent"))
-    names = {
-        "AWS_SHARED_CREDENTIALS_FILE": (home / ".aws/credentials", profile),
-        "AWS_CONFIG_FILE": (home / ".aws/config", profile if profile == "default" else f"profile {profile}"),
-    }
-    values: dict[str, str] = {}
-    for variable, (usual, section) in names.items():
-        file = configparser.ConfigParser(interpolation=None)
-        try:
-            file.read(environment.get(variable, str(usual)), encoding="utf-8")
-        except (configparser.Error, UnicodeDecodeError) as error:
-            raise ConfigError("blobs", f"cannot read the credentials: {_first_line(error)}") from error
-        if file.has_section(section):
-            values = {**file[section], **values}
-    if "AWS_ACCESS_KEY_ID" not in environment and "aws_access_key_id" in values:
-        for key in ("access_key_id", "secret_access_key", "session_token"):
-            if f"aws_{key}" in values:
-                found[key] = values[f"aws_{key}"]
-    if not {"AWS_REGION", "AWS_DEFAULT_REGION"} & environment.keys() and "region" in values:
-        found["region"] = values["region"]
-    return found

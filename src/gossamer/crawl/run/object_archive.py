@@ -7,9 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from gossamer.backends.objects.captures import ObjectCaptures
+from gossamer.backends.objects.delivery import DELIVERY_SECONDS, PUT_SECONDS, ObjectDelivery
+from gossamer.backends.objects.spool import Spool
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.clock import Clock
 from gossamer.config.sections import ObjectsSection
+from gossamer.crawl.run.opener import object_storage
 from gossamer.errors import ArchiveError, DirectoryError, StoreFailed
 from gossamer.reports.ports import Archive
 from gossamer.store.ports import CaptureFiles, Delivery
@@ -41,14 +45,10 @@ def open_objects(
 ) -> OpenObjects:
     """The archive at a URL, with its spool in a folder. A crawl that has captures goes on although its storage cannot
     be reached. Raises DirectoryError for a new one, and NotThisCrawl if the objects are another crawl's."""
-    from gossamer.backends.objects.captures import ObjectCaptures
-    from gossamer.backends.objects.delivery import ObjectDelivery
-    from gossamer.backends.objects.owner import settle_owner
+    quick, patient = (object_storage(blobs, seconds) for seconds in (PUT_SECONDS, DELIVERY_SECONDS))
+    from gossamer.backends.objects.owner import settle_owner  # not part of every installation
     from gossamer.backends.objects.reader import ObjectArchive
-    from gossamer.backends.objects.spool import Spool
-    from gossamer.backends.objects.storage import DELIVERY_SECONDS, PUT_SECONDS, ObjectStorage
 
-    quick, patient = (ObjectStorage(blobs, seconds=seconds) for seconds in (PUT_SECONDS, DELIVERY_SECONDS))
     try:
         settle_owner(quick, facts.fact("crawl_id") or "")
     except (ArchiveError, StoreFailed) as error:
@@ -67,7 +67,7 @@ def open_objects(
             if quick.size(name) is not None:
                 delivery.note_delivered(name)
     captures = ObjectCaptures(delivery, epoch=epoch, info=warcinfo, ids=ids, clock=clock)
-    return OpenObjects(captures, ObjectArchive(ObjectStorage(blobs), spool), delivery)
+    return OpenObjects(captures, ObjectArchive(object_storage(blobs), spool), delivery)
 
 
 def object_batches(section: ObjectsSection) -> BatchLimits:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
+from gossamer.backends.objects.address import SCHEMES, check_url
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.config.load import Config, known_shape
 from gossamer.crawl.run.directory import (
@@ -36,6 +36,9 @@ from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
 from gossamer.store.ports import ContactJournal, Tables
+
+if TYPE_CHECKING:
+    from gossamer.backends.objects.storage import ObjectStorage
 
 
 class StoreKind(NamedTuple):
@@ -169,21 +172,19 @@ def archive_folder(blobs: str | None) -> Path | None:
 
 def in_object_storage(blobs: str | None) -> bool:
     """Whether an archive consists of objects. Raises ConfigError for a URL that names none."""
-    if blobs is None or not blobs.startswith(OBJECT_STORAGE):
+    if blobs is None or not blobs.startswith(tuple(f"{scheme}:" for scheme in SCHEMES)):
         return False
-    _object_backend().check_url(blobs)
+    check_url(blobs)
     return True
 
 
-OBJECT_STORAGE = ("s3:", "gs:", "az:")
-
-
-def _object_backend() -> ModuleType:
+def object_storage(blobs: str, seconds: float | None = None) -> "ObjectStorage":
+    """The storage at a URL; `seconds` is another limit for a request than usual. Raises ConfigError, MissingExtra."""
     try:
-        from gossamer.backends.objects import storage  # not part of every installation
+        from gossamer.backends.objects.storage import READ_SECONDS, ObjectStorage  # not part of every installation
     except ImportError as error:
         raise MissingExtra("an archive in object storage", error.name or "obstore", "cluster") from error
-    return storage
+    return ObjectStorage(blobs, seconds=seconds or READ_SECONDS)
 
 
 def _tables_of(location: CrawlLocation, part: Path) -> Tables:
@@ -291,11 +292,11 @@ def archive_in(blobs: str | None, directory: Path) -> Archive:
     """The archive with this URL; without one, the folder in the directory of its worker. Objects that the worker could
     not deliver yet are read from its spool there. Raises ConfigError, MissingExtra."""
     if blobs is not None and in_object_storage(blobs):
+        storage = object_storage(blobs)
         from gossamer.backends.objects.reader import ObjectArchive
         from gossamer.backends.objects.spool import Spool
-        from gossamer.backends.objects.storage import ObjectStorage
 
-        return ObjectArchive(ObjectStorage(blobs), Spool(directory / SPOOL))
+        return ObjectArchive(storage, Spool(directory / SPOOL))
     return _warc_files(archive_folder(blobs) or directory / ARCHIVE)
 
 
@@ -304,10 +305,10 @@ def check_archive_owner(location: CrawlLocation, reader: CrawlReader) -> None:
     reached."""
     blobs = _blobs_of(location.blobs, reader)
     if blobs is not None and in_object_storage(blobs):
+        storage = object_storage(blobs)
         from gossamer.backends.objects.owner import check_owner
-        from gossamer.backends.objects.storage import ObjectStorage
 
-        check_owner(ObjectStorage(blobs), reader.status.fact("crawl_id") or "")
+        check_owner(storage, reader.status.fact("crawl_id") or "")
 
 
 def spooled_in(location: CrawlLocation) -> list[int]:
