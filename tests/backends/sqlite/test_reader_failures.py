@@ -105,6 +105,7 @@ READS: dict[str, Callable[[CrawlEditor], object]] = {
 REPAIRS: dict[str, Callable[[Repair], object]] = {
     "queue_again": lambda repair: repair.queue_again([1]),
     "set_aside": lambda repair: repair.set_aside("one.warc.gz", 0),
+    "note_stored": lambda repair: repair.note_stored("one.warc.gz"),
     "forget_capture": lambda repair: repair.forget_capture("one.warc.gz", 0),
     "shorten": lambda repair: repair.shorten("one.warc.gz", 0),
     "add_rows": lambda repair: repair.add_rows(
