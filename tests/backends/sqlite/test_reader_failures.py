@@ -120,6 +120,7 @@ REPAIRS: dict[str, Callable[[Repair], object]] = {
 ARCHIVE: dict[str, Callable[[Archive], object]] = {
     "read": lambda archive: archive.read("one.warc.gz", 0, 10),
     "scan": lambda archive: archive.scan("one.warc.gz"),
+    "content": lambda archive: archive.content("one.warc.gz", 10),
     "size": lambda archive: archive.size("one.warc.gz"),
     "files": lambda archive: archive.files(),
     "cut": lambda archive: archive.cut("one.warc.gz", 0),

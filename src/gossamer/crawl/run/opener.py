@@ -9,7 +9,7 @@ reads loads no fetcher.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -288,15 +288,16 @@ def _blobs_of(blobs: str | None, reader: CrawlReader) -> str | None:
     return None if remembered is None else str(remembered)
 
 
-def archive_in(blobs: str | None, directory: Path) -> Archive:
+def archive_in(blobs: str | None, directory: Path, living: Container[int] = ()) -> Archive:
     """The archive with this URL; without one, the folder in the directory of its worker. Objects that the worker could
-    not deliver yet are read from its spool there. Raises ConfigError, MissingExtra."""
+    not deliver yet are read from its spool there; those of `living` epochs are not listed, since more may come at any
+    time. Raises ConfigError, MissingExtra."""
     if blobs is not None and in_object_storage(blobs):
         storage = object_storage(blobs)
         from gossamer.backends.objects.reader import ObjectArchive
         from gossamer.backends.objects.spool import Spool
 
-        return ObjectArchive(storage, Spool(directory / SPOOL))
+        return ObjectArchive(storage, Spool(directory / SPOOL), living)
     return _warc_files(archive_folder(blobs) or directory / ARCHIVE)
 
 

@@ -76,8 +76,11 @@ class OpenArchive(NamedTuple):
     delivery: Delivery | None = None  # to object storage
 
 
-def open_archive(config: Config, directory: CrawlDirectory, facts: Metadata, clock: Clock) -> OpenArchive:
-    """The WARC files, truncated to what was committed. Raises DirectoryError if committed records are missing."""
+def open_archive(
+    config: Config, directory: CrawlDirectory, facts: Metadata, clock: Clock, epoch: int | None = None
+) -> OpenArchive:
+    """The WARC files, truncated to what was committed, or the objects, with the epoch of this life of the worker in
+    their names. Raises DirectoryError if committed records are missing."""
     ids = RecordIds(random.Random(secrets.randbits(128)))
     encoder = WarcEncoder(ids)
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
@@ -87,7 +90,7 @@ def open_archive(config: Config, directory: CrawlDirectory, facts: Metadata, clo
             directory.path / SPOOL,
             spool_bytes=config.objects.spool_bytes,
             facts=facts,
-            epoch=secrets.randbits(63),
+            epoch=secrets.randbits(63) if epoch is None else epoch,
             warcinfo=info,
             ids=ids,
             clock=clock,
