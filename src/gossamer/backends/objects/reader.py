@@ -1,6 +1,8 @@
 """The archive port on object storage. What has not been delivered yet is read from the spool of this directory."""
 
 import re
+import threading
+from collections import OrderedDict, deque
 from collections.abc import Container, Iterator
 from io import BytesIO
 from typing import Final
@@ -11,6 +13,8 @@ from gossamer.backends.warc.reader import record_in, scan_records_in
 from gossamer.errors import ArchiveError, StoreFailed
 from gossamer.model.archive_record import ArchivedRecord
 
+_RECENT: Final = 16
+_KEPT_BYTES: Final = 64 * 1024 * 1024
 _OURS: Final = re.compile(r"([0-9]{1,19})/[0-9]+\.warc\.gz")
 
 
@@ -22,6 +26,9 @@ class ObjectArchive:
         self._storage = storage
         self._spool = spool
         self._living = living
+        self._recent: deque[str] = deque(maxlen=_RECENT)  # objects of which a range was read
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
 
     def read(self, file: str, offset: int, length: int) -> ArchivedRecord:
         try:
@@ -29,7 +36,7 @@ class ObjectArchive:
         except StoreFailed as error:
             raise ArchiveError(str(error)) from error
         if opened is None:
-            return record_in(self._storage.get_range(file, offset, length), file, offset, length)
+            return record_in(self._range(file, offset, length), file, offset, length)
         with opened:
             opened.seek(offset)
             return record_in(opened.read(length), file, offset, length)
@@ -60,7 +67,26 @@ class ObjectArchive:
             raise ArchiveError(f"{file}: there is no such object in {self._storage.url}")
         self._change(file, None)
 
+    def _range(self, file: str, offset: int, length: int) -> bytes:
+        """Part of an object. One from which several records are read is got whole and kept for a while: an export reads
+        most records of an object in short order, and each request takes some milliseconds."""
+        with self._lock:
+            kept = self._kept.get(file)
+            often = kept is None and file in self._recent
+            if kept is None and not often:
+                self._recent.append(file)
+        if often:
+            kept = self._storage.get(file)
+            with self._lock:
+                self._kept[file] = kept
+                while len(self._kept) > 1 and sum(map(len, self._kept.values())) > _KEPT_BYTES:
+                    self._kept.popitem(last=False)
+        return self._storage.get_range(file, offset, length) if kept is None else kept[offset : offset + length]
+
     def _change(self, file: str, data: bytes | None) -> None:
+        with self._lock:
+            self._recent.clear()
+            self._kept.clear()
         try:
             if data is None:
                 self._storage.delete(file)
