@@ -256,6 +256,12 @@ def test_the_objects_of_another_crawl_are_left_alone(s3: S3Server, tmp_path: Pat
 
         elsewhere = gossamer("verify", "--repair", "--dir", crawl.dir, "--blobs", s3.url(place + "-typo"))
         assert elsewhere.status == 1 and "no objects of a crawl" in elsewhere.err
+        for moved, problem in (
+            (s3.url(place + "-typo"), "no objects of a crawl"),
+            (f"file:{tmp_path / 'warc'}", "has its archive in object storage"),
+        ):
+            refused = gossamer("crawl", "--dir", crawl.dir, "--blobs", moved, "--quiet")
+            assert refused.status == 1 and problem in refused.err
         assert objects_in(s3, place) == objects
         assert gossamer("verify", "--dir", crawl.dir).status == 0
 

@@ -41,6 +41,7 @@ WaitsObject = TypedDict(
         "proxy_failing": bool,
         "store_failing": bool,
         "store_slow": bool,
+        "blobs_failing": bool,
         "paused": bool,
     },
 )

@@ -334,9 +334,9 @@ class _Stored(NamedTuple):
 def _open_store(opening: Opening, policies: _Policies) -> _Stored:
     config, clock = opening.config, opening.clock
     db = open_database(opening)
+    archive = open_archive(config, opening.directory, Metadata(db), clock)  # first: it may refuse the configuration
     known = read_metadata(opening, db, policies.hosts, policies.politeness)
     planner = recrawl_planner_for(config, known.price, clock.now())
-    archive = open_archive(config, opening.directory, Metadata(db), clock)
     writer = table_writer(opening, db, archive.captures, planner, policies.ordering)
     loader = TableLoader(opening.tables.open_reader())
     return _Stored(known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)

@@ -46,13 +46,17 @@ def open_objects(
     """The archive at a URL, with its spool in a folder. A crawl that has captures goes on although its storage cannot
     be reached. Raises DirectoryError for a new one, and NotThisCrawl if the objects are another crawl's."""
     quick, patient = (object_storage(blobs, seconds) for seconds in (PUT_SECONDS, DELIVERY_SECONDS))
-    from gossamer.backends.objects.owner import settle_owner  # not part of every installation
+    from gossamer.backends.objects.owner import check_owner, settle_owner  # not part of every installation
     from gossamer.backends.objects.reader import ObjectArchive
 
-    try:
-        settle_owner(quick, facts.fact("crawl_id") or "")
-    except (ArchiveError, StoreFailed) as error:
-        if not facts.has_captures():
+    crawl_id = facts.fact("crawl_id") or ""
+    if facts.has_captures():
+        with suppress(ArchiveError):
+            check_owner(quick, crawl_id)
+    else:
+        try:
+            settle_owner(quick, crawl_id)
+        except (ArchiveError, StoreFailed) as error:
             raise DirectoryError(f"cannot use {blobs}: {error}") from error
     spool = Spool(folder, spool_bytes)
     spool.tidy()

@@ -97,6 +97,8 @@ def open_archive(
         )
         return OpenArchive(captures, encoder.capture, reading, delivery)
     committed = facts.warc_lengths()
+    if any("/" in name for name in committed):
+        raise NotThisCrawl(f"the crawl in {directory.path} has its archive in object storage; name it with --blobs")
     if not has_files(config):
         in_memory = MemoryArchive(ids)
         return OpenArchive(in_memory, encoder.capture, in_memory)
