@@ -1,11 +1,13 @@
 """Crawls whose archive is in object storage, on a real S3 server behind a network that fails."""
 
 import json
+import os
+import random
 import re
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -23,6 +25,8 @@ from tests.s3_server import S3Server
 
 pytestmark = pytest.mark.service
 
+FAULTS = int(os.environ.get("GOSSAMER_STORAGE_FAULTS", "4"))
+SEED = int(os.environ.get("GOSSAMER_SEED", "9"))
 TOML = RETRY + "[objects]\nlinger = 0.05\n"
 WEB = small_web(hosts=20, pages=200)
 
@@ -51,6 +55,12 @@ def events_of(scene: Scene) -> list[str]:
 
 def objects_in(s3: S3Server, place: str) -> list[str]:
     return [name for name in ObjectStorage(s3.url(place)).names() if name.endswith(".warc.gz")]
+
+
+def until_more(count: Callable[[], int], command: Command) -> None:
+    """Wait until there is more of something, or the crawl has ended."""
+    before = count()
+    wait_until(lambda: count() > before or not command.runs, f"more than {before}; seed {SEED}")
 
 
 def check_complete(scene: Scene, s3: S3Server, place: str) -> None:
@@ -149,15 +159,11 @@ def test_a_crawl_goes_on_while_its_storage_fails(
 def test_what_is_in_the_spool_survives_a_kill(s3: S3Server, storage: FailingStorage, tmp_path: Path) -> None:
     place = place_of(tmp_path)
     with scene(tmp_path, WEB, ["--blobs", storage.url(place)], TOML) as crawl:
-        for spooled in (1, 2, 3):
+        for _ in range(3):
             with Command(*crawl.command) as command:
                 wait_until(lambda: objects_in(s3, place), "the first object")
                 storage.fail("cut")
-                before = len(spool_of(crawl))
-                wait_until(
-                    lambda n=before + spooled: len(spool_of(crawl)) >= n or not command.runs,  # type: ignore[misc]
-                    "objects in the spool",
-                )
+                until_more(lambda: len(spool_of(crawl)), command)
                 command.kill()
         kept = spool_of(crawl)
         assert kept
@@ -166,6 +172,29 @@ def test_what_is_in_the_spool_survives_a_kill(s3: S3Server, storage: FailingStor
 
         assert ended.status == 0, ended.err
         assert set(kept) & set(objects_in(s3, place))
+        check_complete(crawl, s3, place)
+
+
+def test_faults_and_kills_in_any_order_lose_nothing(s3: S3Server, storage: FailingStorage, tmp_path: Path) -> None:
+    place, chance = place_of(tmp_path), random.Random(SEED)
+    web = small_web(hosts=20, pages=100 + 40 * FAULTS)
+    with scene(tmp_path, web, ["--blobs", storage.url(place)], TOML) as crawl:
+        command = Command(*crawl.command)
+        try:
+            for _ in range(FAULTS):
+                until_more(lambda: len(objects_in(s3, place)), command)
+                storage.fail(chance.choice(["cut", "503", "403", "swallow", "half-open"]))
+                until_more(lambda: len(spool_of(crawl)), command)
+                if chance.random() < 0.5:
+                    command.kill()
+                storage.fail(None)
+                if not command.runs:
+                    command.process.communicate()
+                    command = Command(*crawl.command)
+            ended = command.ended()
+        finally:
+            command.kill()
+        assert ended.status == 0, ended.err
         check_complete(crawl, s3, place)
 
 

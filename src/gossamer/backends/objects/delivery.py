@@ -56,7 +56,7 @@ class ObjectDelivery:
     def resume(self, left: list[Spooled]) -> None:
         """Deliver what an earlier life of the worker has left in the spool."""
         if left:
-            self._note("spool.found", segments=len(left), bytes=sum(each.length for each in left))
+            self._event("spool.found", segments=len(left), bytes=sum(each.length for each in left))
         for each in left:
             self._wait_for(each)
 
@@ -82,7 +82,7 @@ class ObjectDelivery:
         except SpoolFull:
             if not self._is_full:
                 self._is_full = True
-                self._note("spool.full", segments=len(self.spool), bytes=self.spool.bytes)
+                self._event("spool.full", segments=len(self.spool), bytes=self.spool.bytes)
             raise
         self._is_full = False
         self._wait_for(Spooled(name, len(data)))
@@ -121,7 +121,7 @@ class ObjectDelivery:
         return not self._waiting
 
     def announce_wait(self) -> None:
-        self._note("spool.waiting", segments=len(self.spool), bytes=self.spool.bytes)
+        self._event("spool.waiting", segments=len(self.spool), bytes=self.spool.bytes)
 
     def close(self) -> None:
         """Stop delivering, after the put under way. What is left stays in the spool."""
@@ -131,7 +131,7 @@ class ObjectDelivery:
         if self._thread is not None:
             self._thread.join()
         if self._waiting:
-            self._note("spool.left", segments=len(self._waiting), bytes=self.spool.bytes)
+            self._event("spool.left", segments=len(self._waiting), bytes=self.spool.bytes)
 
     # --- the thread ------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class ObjectDelivery:
             self._changed.notify_all()
         if not self._slowed and self.spool.fill > SLOWS_AT:
             self._slowed = True
-            self._note("spool.filling", segments=len(self.spool), bytes=self.spool.bytes, limit=self._limit)
+            self._event("spool.filling", segments=len(self.spool), bytes=self.spool.bytes, limit=self._limit)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="gossamer-spool", daemon=True)
             self._thread.start()
@@ -178,20 +178,20 @@ class ObjectDelivery:
                 self._count += 1
         if self._slowed and self.spool.fill <= SLOWS_AT:
             self._slowed = False
-            self._note("spool.emptying", segments=len(self.spool), bytes=self.spool.bytes)
+            self._event("spool.emptying", segments=len(self.spool), bytes=self.spool.bytes)
         if not self._waiting:
             self._recover()
-            self._note("spool.delivered", segments=self._count)
+            self._event("spool.delivered", segments=self._count)
 
     def _recover(self) -> None:
         if self._failing is not None:
             self._failing = None
-            self._note("blobs.recovered")
+            self._event("blobs.recovered")
 
     def _fail(self, error: StoreFailed) -> None:
         if self._failing is None:
-            self._note("blobs.failing", error=str(error))
+            self._event("blobs.failing", error=str(error))
         self._failing = str(error)
 
-    def _note(self, name: str, **fields: str | int) -> None:
+    def _event(self, name: str, **fields: str | int) -> None:
         self._events.append(DeliveryEvent(name, fields))
