@@ -52,6 +52,7 @@ class StoreKind(NamedTuple):
     """The contact journal that goes with them."""
     in_directory: bool = False  # the tables are in the crawl's directory, which is what the URL names
     one_process: bool = False  # the store ends with the process that has made it
+    is_shared: bool = False  # several workers can share it: the tables are `crawl.run.member.SharedTables`
 
 
 def _postgres_tables(url: str, directory: Path, unsafe: bool) -> Tables:
@@ -76,7 +77,10 @@ STORES: dict[str, StoreKind] = {
         one_process=True,
     ),
     "postgresql": StoreKind(
-        "postgresql://HOST/DATABASE", _postgres_tables, lambda directory: ContactLog(directory.contacts)
+        "postgresql://HOST/DATABASE",
+        _postgres_tables,
+        lambda directory: ContactLog(directory.contacts),
+        is_shared=True,
     ),
 }
 """The scheme of a store's URL -> what is kept there. The first is that of a crawl whose directory alone is given."""

@@ -14,6 +14,7 @@ from gossamer.crawl.hooks import Hook, HookRunner, hook_named
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.member import Worker
 from gossamer.crawl.run.page_log import PATIENCE, PageLog
 from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError
@@ -73,6 +74,7 @@ async def session(
     may_be_empty: bool = False,
     part: WorkerShare | None = None,
     fingerprint_key: int | None = None,
+    worker: Worker | None = None,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Displays and logs its progress, and releases everything at the end.
 
@@ -84,7 +86,13 @@ async def session(
     pages = _open_page_log(config)
     try:
         crawl = assemble(
-            config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part, fingerprint_key=fingerprint_key
+            config,
+            seeds,
+            add_seeds=add_seeds,
+            may_be_empty=may_be_empty,
+            part=part,
+            fingerprint_key=fingerprint_key,
+            worker=worker,
         )
     except BaseException:
         if pages is not None:
@@ -100,6 +108,7 @@ async def session(
     ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.status))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())
+    sharing = None if crawl.member is None else asyncio.create_task(_share(crawl))
     try:
         yield Session(crawl, log, watch)
     except BaseException as error:
@@ -113,6 +122,9 @@ async def session(
         display.update(last)
         display.close()
         await asyncio.gather(ticking, sampling, return_exceptions=True)
+        if sharing is not None:
+            sharing.cancel()
+            await asyncio.gather(sharing, return_exceptions=True)
         if hooked is not None:
             await hooked.close()
         await crawl.close()
@@ -123,6 +135,20 @@ async def session(
                 log.event("log.pages_lost", lines=pages.lost, reason=pages.problem or "its reader is too slow")
         log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
         log.close()
+
+
+async def _share(crawl: Crawl) -> None:
+    """Share the crawl with other workers. What ends this worker ends its crawl."""
+    assert crawl.member is not None
+    try:
+        await crawl.member.run()
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        first: BaseException = error
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        crawl.engine.fail(first)
 
 
 def _open_page_log(config: Config) -> PageLog | None:
