@@ -63,6 +63,7 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 	GOSSAMER_KILLS=1000 $(BIN)/python -m pytest -q tests/integration/test_kill_nine.py
 	GOSSAMER_POSTGRES_KILLS=50 $(BIN)/python -m pytest -q tests/integration/test_postgres_crawl.py
 	GOSSAMER_CACHE_FAULTS=20 $(BIN)/python -m pytest -q tests/integration/test_cache_outage.py
+	GOSSAMER_STORAGE_FAULTS=20 $(BIN)/python -m pytest -q tests/integration/test_object_crawl.py
 	GOSSAMER_WIDENING_KILLS=50 $(BIN)/python -m pytest -q tests/integration/test_widening.py
 	GOSSAMER_FUZZ=1500000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/fuzz
 	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/frontier

@@ -64,6 +64,9 @@ class _NoFiles:
 
     def committed(self) -> None: ...
 
+    def moves(self) -> dict[str, bool]:
+        return {}
+
     def roll_back(self) -> None: ...
 
     def close(self) -> None: ...

@@ -1,5 +1,6 @@
 """Set-up that all tests share."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,12 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.s3_keys import KEYS
+
 if TYPE_CHECKING:
     from tests.backends.postgres.postgres_databases import PostgresDatabases
     from tests.postgres_server import PostgresServer
+    from tests.s3_server import S3Server
 
 TESTS = Path(__file__).parent
 HOSTILE = TESTS / "hostile"
+
+os.environ |= KEYS  # here, so that every process of the tests has them
 
 # The same examples in every run, and none is judged by how long it takes. `make soak` looks for others.
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,7 +40,7 @@ LONGEST = (
     *("test_slow_surroundings", "test_read_all_workers", "test_dashboard_lists_browser", "test_wrong_use"),
     *("test_tutorial", "test_verify", "test_extras", "test_layering", "test_widening", "test_serve_overrides"),
     *("test_policy_orders", "test_proxy_outage", "test_kill_nine", "test_limits", "test_whole_orders"),
-    *("test_postgres_crawl", "test_cache_outage"),
+    *("test_postgres_crawl", "test_shared_crawl", "test_object_crawl", "test_cache_outage"),
     *("test_hostile_rate", "test_changing_rules", "test_host_sections", "test_service_load", "test_orderings"),
 )
 
@@ -61,6 +67,15 @@ def postgres_databases(postgres_server: "PostgresServer") -> "Iterator[PostgresD
     made = PostgresDatabases(postgres_server)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def s3() -> "Iterator[S3Server]":
+    """An S3 server that the tests of a process share."""
+    from tests.s3_server import s3_server
+
+    with s3_server() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -70,6 +70,7 @@ def test_the_core_has_no_package_of_an_extra(core: Environment) -> None:
         "trafilatura",
         "pypdf",
         "redis",
+        "obstore",
     ):
         assert f"No module named '{package}'" in core.imports(package)
 

@@ -92,6 +92,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "trafilatura": ("extract.main_text",),
     "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
     "numpy": ("cli.simulate", "lab.simulate", "backends.postgres"),
+    "obstore": ("backends.objects",),
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
     "psycopg": ("backends.postgres",),
@@ -129,7 +130,9 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "backends.redis",
     ),
     "concurrent": ("store.threads", "crawl", "service.queries"),
-    "threading": ("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader"),
+    "threading": (
+        *("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader", "backends.objects"),
+    ),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres", "library.document_stream"),
     "subprocess": ("extract.pdf", "lab.simweb", "backends.postgres"),
@@ -143,6 +146,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "service.login",
         "backends.postgres",
         "backends.redis",
+        "backends.objects",
         "crawl.run.opener",
     ),  # for parsing
 }
@@ -157,6 +161,12 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The tables in memory are SQLite's without a file, and the records those of WARC.
         ("backends.memory", "backends.sqlite"),
         ("backends.memory", "backends.warc"),
+        # An object is a WARC file.
+        ("backends.objects.captures", "backends.warc"),
+        ("backends.objects.reader", "backends.warc"),
+        ("backends.objects.spool", "backends.warc"),
+        ("crawl.run.object_archive", "backends"),
+        ("crawl.run.object_archive", "reports.ports"),
         ("crawl.run.assemble", "reports"),
         ("crawl.run.crawl", "reports"),
         ("crawl.status", "reports.ports"),

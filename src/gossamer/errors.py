@@ -12,6 +12,7 @@ GossamerError
 │       └── OldSchema        its database has an older schema
 ├── StoreFailed      the store could not be read or written
 │   ├── DiskFull         no space left: free some and run the same command again
+│   ├── SpoolFull        object storage is away, and the spool for it is full
 │   └── ConnectionLost   its server cannot be reached: what failed may be repeated
 ├── WorkerEnded      this life of a worker is over: drop what is not committed and join again
 │   ├── LeaseLost        it was declared dead
@@ -99,6 +100,10 @@ class StoreFailed(GossamerError):
 
 class DiskFull(StoreFailed):
     """No space left for a file, which the message names."""
+
+
+class SpoolFull(StoreFailed):
+    """Object storage cannot be reached, and there is no room left for what waits for it."""
 
 
 class ConnectionLost(StoreFailed):

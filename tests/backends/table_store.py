@@ -74,6 +74,9 @@ class CapturesInMemory:
             raise DiskFull("no room to flush")
         return {FILE: self.length} if len(self.records) > self.safe else {}
 
+    def moves(self) -> Mapping[str, bool]:
+        return {}
+
     def committed(self) -> None:
         self.safe = len(self.records)
 

@@ -60,7 +60,7 @@ JOURNAL: dict[str, Callable[[ContactJournal], object]] = {
     "turn_over": lambda journal: journal.turn_over([]),
     "close": lambda journal: journal.close(),
 }
-NO_CALLS = {"committed", "forget"}
+NO_CALLS = {"committed", "moves", "forget"}
 """They change memory, or memory that is mapped."""
 
 

@@ -29,6 +29,9 @@ class NoCaptures:
 
     def committed(self) -> None: ...
 
+    def moves(self) -> dict[str, bool]:
+        return {}
+
     def roll_back(self) -> None: ...
 
     def close(self) -> None: ...

@@ -10,17 +10,25 @@ import pytest
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryArchive, MemoryContactJournal, MemoryTables
+from gossamer.backends.objects.captures import ObjectCaptures
+from gossamer.backends.objects.delivery import ObjectDelivery, Storage
+from gossamer.backends.objects.reader import ObjectArchive
+from gossamer.backends.objects.spool import Spool
+from gossamer.backends.objects.storage import ObjectStorage
 from gossamer.backends.postgres.driver import PostgresTables
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.backends.warc.captures import WarcCaptures
 from gossamer.backends.warc.reader import WarcArchive
+from gossamer.clock import VirtualClock
+from gossamer.errors import StoreFailed
 from gossamer.frontier.ports import OtherWorkers
 from gossamer.reports.ports import Archive
 from gossamer.store.ports import CaptureFiles, ContactJournal
 from gossamer.workers.shared_gates import SharedGates, make_table
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.backends.table_store import AnyTables
-from tests.backends.warc.warc_samples import new_ids, writer_in
+from tests.backends.warc.warc_samples import INFO, STARTED, new_ids, writer_in
+from tests.s3_server import S3Server
 
 TABLES = ("sqlite", "memory", "postgres")
 JOURNALS: dict[str, Callable[[Path], ContactJournal]] = {
@@ -45,7 +53,23 @@ def _in_memory(directory: Path) -> ArchivePorts:
     return ArchivePorts(made, made)
 
 
-ARCHIVES: dict[str, Callable[[Path], ArchivePorts]] = {"file": _in_files, "memory": _in_memory}
+class _Down:
+    """A storage that cannot be reached."""
+
+    def put(self, name: str, data: bytes) -> None:
+        raise StoreFailed(f"{name}: connection refused")
+
+
+def _in_objects(directory: Path, url: str, *, down: bool = False) -> ArchivePorts:
+    storage, spool = ObjectStorage(url), Spool(directory, 1_000_000)
+    to: Storage = _Down() if down else storage
+    delivery = ObjectDelivery(to, to, spool, 1_000_000)
+    captures = ObjectCaptures(delivery, epoch=17, info=INFO, ids=new_ids(1), clock=VirtualClock(STARTED))
+    return ArchivePorts(captures, ObjectArchive(storage, spool))
+
+
+ARCHIVES = ("file", "memory", "objects", "spool")
+"""`spool`: objects, while the storage takes none."""
 
 
 Gates = tuple[OtherWorkers, OtherWorkers]
@@ -86,8 +110,16 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path) -> ContactJournal:
 
 
 @pytest.fixture(params=ARCHIVES)
-def archive_ports(request: pytest.FixtureRequest, tmp_path: Path) -> ArchivePorts:
-    return ARCHIVES[request.param](tmp_path)
+def archive_ports(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ArchivePorts]:
+    if request.param == "file":
+        yield _in_files(tmp_path)
+    elif request.param == "memory":
+        yield _in_memory(tmp_path)
+    else:
+        server: S3Server = request.getfixturevalue("s3")
+        ports = _in_objects(tmp_path, server.url(f"archive/{tmp_path.name}"), down=request.param == "spool")
+        yield ports
+        ports.captures.close()
 
 
 @pytest.fixture(params=GATES)

@@ -23,6 +23,8 @@ class OneMoment:
         self.looks += 1
         return Snapshot(at=Instant(1_700_000_000.0), in_flight=7, waiting_for="7 visits in flight")
 
+    def log_delivery(self) -> None: ...
+
 
 class Shown:
     def __init__(self) -> None:

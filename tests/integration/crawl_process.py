@@ -158,7 +158,7 @@ class Scene:
         self._options = options
 
     @property
-    def _location(self) -> list[object]:
+    def location(self) -> list[object]:
         """The store, if the options name one."""
         options = list(self._options)
         return options[options.index("--store") :][:2] if "--store" in options else []
@@ -176,7 +176,7 @@ class Scene:
 
     def pages(self, *options: object) -> list[Json]:
         """What `gossamer pages --json` prints."""
-        ended = gossamer("pages", "--dir", self.dir, *self._location, "--json", *options)
+        ended = gossamer("pages", "--dir", self.dir, *self.location, "--json", *options)
         assert ended.status == 0, ended.err
         return ended.lines
 

@@ -45,6 +45,9 @@ class MemoryArchive:
     def flush(self) -> Mapping[str, int]:
         return {FILE: len(self._content)} if len(self._content) > self._committed else {}
 
+    def moves(self) -> Mapping[str, bool]:
+        return {}
+
     def committed(self) -> None:
         self._committed = len(self._content)
 
@@ -61,6 +64,10 @@ class MemoryArchive:
     def scan(self, file: str, end: int | None = None, start: int = 0) -> Iterator[tuple[int, int, ArchivedRecord]]:
         self._check(file)
         yield from scan_records_in(BytesIO(self._content), file, end, start)
+
+    def content(self, file: str, end: int) -> Iterator[bytes]:
+        self._check(file)
+        yield bytes(self._content[:end])
 
     def size(self, file: str) -> int | None:
         return len(self._content) if file in self.files() else None

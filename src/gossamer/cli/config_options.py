@@ -37,7 +37,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("dir", str, "DIR", "crawl directory (default: crawl); crawl and serve resume an existing crawl"),
     Option("store", str, "URL", "store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR"),
     Option("unsafe_store", bool, "", "accept a PostgreSQL server that runs with fsync = off"),
-    Option("blobs", str, "URL", "archive of the crawl: file:DIR (default: warc in the crawl's directory)"),
+    Option(
+        "blobs",
+        str,
+        "URL",
+        "archive of the crawl: file:DIR or s3://BUCKET/PREFIX (default: warc in the crawl's directory)",
+    ),
     Option(
         "cache.url",
         str,

@@ -12,7 +12,7 @@ from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, parts_of, read_layout, refuse_worker_share
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SPOOL, parts_of, read_layout, refuse_worker_share
 from gossamer.crawl.run.opener import (
     CrawlLocation,
     archive_folder,
@@ -21,11 +21,12 @@ from gossamer.crawl.run.opener import (
     is_on_server,
     open_crawl,
     shown_crawl,
+    spooled_in,
     store_kind,
 )
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
-from gossamer.observe.formatter import count, json_line, number_of, printable
+from gossamer.observe.formatter import count, json_line, number_of, printable, size
 from gossamer.observe.report import CrawlFiles, print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.seed.lists import Seed, blocked_seeds
@@ -181,6 +182,12 @@ def crawl_and_report(
         display.close()
     print_results(config, last, sys.stdout, sys.stderr, more=more, steps=steps)
     location = CrawlLocation.of(config)
+    if left := spooled_in(location):
+        print(
+            f"gossamer: {number_of(len(left), 'object')} ({size(sum(left))}) could not be delivered to {config.blobs} "
+            f"and will be by the next start; until then they are in {printable(str(location.directory / SPOOL))}",
+            file=sys.stderr,
+        )
     if not config.quiet and crawl_exists(location):
         if last.queued:
             _tell_of_paused(location, sys.stderr)
@@ -258,12 +265,18 @@ def print_results(
 
 def files_of(location: CrawlLocation) -> CrawlFiles:
     """Where the results of a crawl are, and how much is in its archive."""
-    parts, blobs = parts_of(location.directory), archive_folder(location.blobs)
-    if blobs is not None:
-        folders = [blobs]
-    else:
-        folders = [] if store_kind(location.store).one_process else [part / ARCHIVE for part in parts]
-    sizes = [archive.size(name) or 0 for archive in map(archive_in, folders) for name in archive.files()]
+    parts, folder = parts_of(location.directory), archive_folder(location.blobs)
+    folders: list[Path | str] = []
+    sizes: list[int] = []
+    if location.blobs is not None and folder is None:
+        folders = [location.blobs]
+        if crawl_exists(location):
+            with open_crawl(location) as crawl:
+                sizes = list(crawl.reader.audit.archive_lengths().values())
+    elif folder is not None or not store_kind(location.store).one_process:
+        folders = [folder] if folder is not None else [part / ARCHIVE for part in parts]
+        archives = [archive_in(f"file:{each}", location.directory) for each in folders]
+        sizes = [archive.size(name) or 0 for archive in archives for name in archive.files()]
     store = shown_crawl(location) if is_on_server(location) else None
     databases = [str(part / DATABASE) for part in parts if (part / DATABASE).exists()] if store is None else [store]
     return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes), store)

@@ -17,8 +17,9 @@ from gossamer.observe.display import ProgressLine
 from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export import tables
 from gossamer.reports.export.crawl_tables import CrawlTables
-from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, open_output
+from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, new_folder, open_output
 from gossamer.reports.export.tables import Column, Row, Selection, mimes_from, moment_from, statuses_from
+from gossamer.reports.export.warc_files import write_warc_files
 
 if TYPE_CHECKING:
     from gossamer.reports.export.rows import Documents
@@ -29,13 +30,14 @@ Export the results of a crawl as a table: all known pages, all links with their
 text, the text of all pages, or the link graph as a list of edges. Writes to
 standard output, or to a file that appears when it is complete and is
 compressed if its name ends in .gz. `--what markdown` writes the main text of
-every HTML page into a new directory, as HOST/PATH.md. The crawl may be
-running."""
+every HTML page into a new directory, as HOST/PATH.md, and `--what warc` the
+whole archive into one, as WARC files of 1 GB. The crawl may be running."""
 EXAMPLE = """\
   gossamer export --what pages -o pages.jsonl.gz
   gossamer export --what links --host example.org --format csv -o links.csv
   gossamer export --what text --language de --since 2024-05-01 | jq -r .text
   gossamer export --what markdown -o pages/
+  gossamer export --what warc -o warcs/
   gossamer export --what graph --nodes nodes.tsv -o edges.tsv"""
 
 BATCH = 1_000
@@ -45,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_location_options(parser)
     parser.add_argument(
         "--what",
-        choices=["pages", "links", "text", "markdown", "graph"],
+        choices=["pages", "links", "text", "markdown", "graph", "warc"],
         default="pages",
         help="what to export (default: pages)",
     )
@@ -59,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         default="-",
-        help="output file (default: -, standard output); for markdown, a new directory",
+        help="output file (default: -, standard output); for markdown and warc, a new directory",
     )
     parser.add_argument("--markdown", action="store_true", help="text: add a column with the main text as Markdown")
     parser.add_argument(
@@ -93,7 +95,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     what, output = given.text(arguments, "what") or "pages", given.text(arguments, "output") or "-"
-    form = form_of(what, given.text(arguments, "format"), output)
+    form_given = given.text(arguments, "format")
+    form = form_of(what, form_given, output)
     wanted = Selection(
         since=moment_from(given.text(arguments, "since"), "--since"),
         until=moment_from(given.text(arguments, "until"), "--until"),
@@ -117,6 +120,12 @@ def run(arguments: argparse.Namespace) -> int:
     if raw and output == "-" and sys.stdout.isatty():
         raise UsageError("--raw: control characters are not printed to a terminal; use -o FILE or a pipe")
     host = given.host(arguments)
+    if what == "warc":
+        if output == "-" or form_given or host is not None or wanted != Selection():
+            raise UsageError(
+                "--what warc: writes the whole archive into a new directory (-o DIR), without other options"
+            )
+        return export_archive(location_of(arguments), output, quiet=given.flag(arguments, "quiet"))
     location = location_of(arguments)
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
@@ -148,6 +157,30 @@ def run(arguments: argparse.Namespace) -> int:
             print(
                 f"nothing of host {formatter.printable(host)} was exported; gossamer hosts lists all", file=sys.stderr
             )
+    return 1 if problems.number else 0
+
+
+def export_archive(location: CrawlLocation, output: str, *, quiet: bool) -> int:
+    """Write the archive as WARC files into a new directory. Returns the exit status."""
+    line = ProgressLine(sys.stderr, SteadyClock(), "exporting warc", shown=not quiet)
+    problems = Problems(line)
+    with open_crawl(location) as crawl, new_folder(output, "WARC files") as folder:
+        committed = {
+            store.prefix + name: length
+            for store in crawl.stores
+            for name, length in store.reader.audit.archive_lengths().items()
+        }
+        number = write_warc_files(
+            crawl.archive, committed, folder, problems.add, lambda done, total: line.show(done, total)
+        )
+    line.clear()
+    if not quiet:
+        size = formatter.size(sum(committed.values()))
+        print(
+            f"{formatter.number_of(number, 'file')} ({size}) exported to {formatter.printable(output)} in "
+            f"{formatter.span(line.seconds)}",
+            file=sys.stderr,
+        )
     return 1 if problems.number else 0
 
 

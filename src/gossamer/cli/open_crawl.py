@@ -33,7 +33,11 @@ def add_location_options(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR",
     )
-    parser.add_argument("--blobs", metavar="URL", help="archive of the crawl: file:DIR (default: its stored location)")
+    parser.add_argument(
+        "--blobs",
+        metavar="URL",
+        help="archive of the crawl: file:DIR or s3://BUCKET/PREFIX (default: its stored location)",
+    )
 
 
 def add_heading_option(parser: argparse.ArgumentParser) -> None:

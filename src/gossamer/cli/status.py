@@ -2,13 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.config.load import Config, shape_of
 from gossamer.config.overrides import Overrides
-from gossamer.crawl.run.opener import open_crawl, shown_crawl
+from gossamer.crawl.run.opener import open_crawl, shown_crawl, spooled_in
 from gossamer.library.crawl_status import read_status, status_object
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatter
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     title = f"Crawl in {formatter.printable(shown_crawl(location))}: {state}{by_whom}{left}"
     pending = pending_title(waits, running, now)
     sections = [
-        Section(title, tuple(total_rows(found, status.live))),
+        Section(title, tuple(total_rows(found, status.live, spooled_in(location)))),
         Section(pending or "Scheduled", waits_rows(waits, now)),
         Section("Overrides set through the service", override_rows(status.overrides)),
         Section("Recrawls", recrawl_rows(found, status.freshness)),
@@ -156,7 +156,7 @@ def without_zeros(rows: tuple[tuple[str, str, str], ...]) -> tuple[tuple[str, st
 # --- the report --------------------------------------------------------------------------------------------
 
 
-def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]:
+def total_rows(found: Json, live: Snapshot | None, spooled: Sequence[int] = ()) -> list[tuple[str, str, str]]:
     states = _counts(found["states"])
     rows = [
         (
@@ -182,6 +182,10 @@ def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]
         ),
         ("queued", formatter.count(states["queued"]), ""),
     ]
+    if spooled:
+        failing = ", which is failing" if live is not None and live.blobs_failing else ""
+        waiting = f"{formatter.size(sum(spooled))} waiting for object storage{failing}"
+        rows.append(("in the spool", formatter.number_of(len(spooled), "object"), waiting))
     if live is not None:
         shares = " / ".join(f"{share:.0f}" for share in live.selector_shares)
         if live.cache_failing:

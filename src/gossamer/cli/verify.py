@@ -11,7 +11,7 @@ from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import CrawlLocation, HeldPart, hold_crawl, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, HeldPart, check_archive_owner, hold_crawl, open_crawl
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.ports import Archive, AuditReader
@@ -68,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _with_repair(location: CrawlLocation, config: Config, line: ProgressLine) -> tuple[Findings, int]:
     with hold_crawl(location) as parts:
+        for part in parts:
+            check_archive_owner(location, part.editor)
         done = [_repaired(part, config, line) for part in parts]
     return of_all([part.directory.name for part in parts], [findings for findings, _ in done]), sum(n for _, n in done)
 
@@ -102,7 +104,7 @@ def examine(audit: AuditReader, archive: Archive, config: Config, line: Progress
         config.fetch.max_body_bytes,
         lambda done: line.show(done, total, "archive"),
     )
-    checker.check(committed, running=running)
+    checker.check(committed, audit.spooled_files(), running=running)
     check_rows(audit, findings, lambda done, total: line.show(done, total, "rows"))
     return findings
 

@@ -24,6 +24,7 @@ from gossamer.config.sections import (
     HostSection,
     IdentitySection,
     LogSection,
+    ObjectsSection,
     PolitenessSection,
     PrioritySection,
     RecrawlSection,
@@ -53,7 +54,12 @@ class Config(Section, frozen=True, kw_only=True):
         str | None, about("URL of the store: `postgresql://HOST/DATABASE`, or `sqlite:DIR`, which is the same as `dir`")
     ] = None
     unsafe_store: Annotated[bool, about("accept a PostgreSQL server that runs with `fsync = off`")] = False
-    blobs: Annotated[str | None, about("URL of the archive, `file:DIR`. Default: `warc` in the crawl directory")] = None
+    blobs: Annotated[
+        str | None,
+        about(
+            "URL of the archive: `file:DIR`, or `s3://BUCKET/PREFIX` (`gs:`, `az:`). Default: `warc` in the directory"
+        ),
+    ] = None
     seeds: Annotated[str | None, about("file of seeds, or `-` for standard input")] = None
     scope: Annotated[
         str, about("`host`, `domain`, `any`, `host:NAME`, `domain:NAME` or `tld:nz`; several separated by commas")
@@ -88,6 +94,7 @@ class Config(Section, frozen=True, kw_only=True):
     priority: PrioritySection = PrioritySection()
     archive: ArchiveSection = ArchiveSection()
     cache: CacheSection = CacheSection()
+    objects: ObjectsSection = ObjectsSection()
     content: ContentSection = ContentSection()
     search: SearchSection = SearchSection()
     sitemaps: SitemapsSection = SitemapsSection()

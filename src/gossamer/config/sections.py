@@ -181,6 +181,21 @@ class CacheSection(Section, frozen=True, kw_only=True):
         at_least(self, 0, "documents")
 
 
+class ObjectsSection(Section, frozen=True, kw_only=True):
+    """An archive in object storage (`--blobs s3://BUCKET/PREFIX`)."""
+
+    linger: Annotated[
+        float, about("seconds for which captures are gathered into one object; longer for a slow crawl")
+    ] = 1.0
+    spool_bytes: Annotated[
+        int, about("room for captures on disk while the storage is away; from 80 % on, fetching slows down")
+    ] = 10_000_000_000
+
+    def __post_init__(self) -> None:
+        at_least(self, 0.01, "linger")
+        at_least(self, 100_000, "spool_bytes")
+
+
 class ContentSection(Section, frozen=True, kw_only=True):
     """Texts and duplicate content."""
 

@@ -28,6 +28,7 @@ from gossamer.model.requeue import REFRESHING
 from gossamer.model.task import Visit
 from gossamer.model.units import Instant, Seconds
 from gossamer.observe.snapshot import StopReason
+from gossamer.store.ports import Delivery
 from gossamer.store.threads import StoreQueries
 
 _MAX_TIMER: Final = 3600.0  # seconds; then the engine checks again
@@ -123,8 +124,9 @@ class Engine(CrawlObserver):
         warm_up: WarmUp,
         limits: EngineLimits,
         cache: CacheServer | None = None,
+        delivery: Delivery | None = None,
     ) -> None:
-        """`bodies` is needed for its saturation only."""
+        """`bodies` is needed for its saturation only, `delivery` for its pace."""
         self._frontier = state.frontier
         self._store = state.store
         self._counters = state.counters
@@ -139,6 +141,7 @@ class Engine(CrawlObserver):
         self.readmission = stages.readmission
         self._queries = queries
         self._bodies = bodies
+        self._delivery = delivery
         self._warm_up = warm_up
         self._cache = cache
         self.limits = limits
@@ -214,6 +217,8 @@ class Engine(CrawlObserver):
             return 0
         if limits.concurrency == 1 and not self._order_is_known():
             return 0
+        if self._delivery is not None and (pace := self._delivery.pace) < 1.0:
+            free = min(free, max(1, int(pace * limits.concurrency)) - len(self._slots))
         if self.sharing is not None:
             room = self.sharing.page_room(len(self._slots) + len(self.documents))
             return free if room is None else min(free, room)

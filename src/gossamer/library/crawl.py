@@ -179,6 +179,7 @@ class Crawl:
             self._session.crawl.engine.stop()
         if not running.cancelled():
             await running
+            await self._session.crawl.until_delivered()
 
     async def pages(self, *, stored: bool = False) -> AsyncIterator[Page]:
         """The pages in the order in which they are committed, until the crawl ends; with `stored`, first those of

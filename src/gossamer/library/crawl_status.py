@@ -41,6 +41,7 @@ WaitsObject = TypedDict(
         "proxy_failing": bool,
         "store_failing": bool,
         "store_slow": bool,
+        "blobs_failing": bool,
         "paused": bool,
     },
 )
@@ -200,6 +201,7 @@ def waits_of(waits: Waits, live: Snapshot | None, *, running: bool) -> Waits:
         proxy_failing=live.proxy_failing,
         store_failing=live.store_failing,
         store_slow=live.store_slow,
+        blobs_failing=live.blobs_failing,
         paused=live.paused,
     )
 

@@ -19,7 +19,7 @@ _REASONS_SHOWN = 12
 class CrawlFiles(NamedTuple):
     """Where a crawl stores its results; with several workers, each has an archive and a database."""
 
-    archives: Sequence[Path]
+    archives: Sequence[Path | str]  # a URL if it is in object storage
     databases: Sequence[str]
     log: Path
     archive_files: int = 0

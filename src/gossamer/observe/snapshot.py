@@ -178,6 +178,12 @@ class Snapshot:
     cache_failures: int = 0  # of operations, in this run
     announced: int = 0  # documents announced in the document stream in this run ...
     unannounced: int = 0  # ... and those of which that is not certain
+    blobs_failing: bool = False  # object storage is away or slow: captures go to the spool
+    spool_segments: int = 0  # objects in the spool
+    spool_bytes: int = 0
+    spool_limit: int = 0  # bytes
+    objects_put: int = 0  # of this run, without the spool
+    objects_delivered: int = 0  # of this run, from the spool
     queues: Mapping[str, QueueDepth] = field(default_factory=dict)  # every bounded queue by name (`crawl.status`)
     bodies_held: int = 0  # responses whose transfer is suspended for lack of memory
     log_lost: int = 0  # events that could not be written
@@ -266,6 +272,9 @@ class CrawlObject(TypedDict):
     cache_failures: Annotated[int, "operations of the cache that failed in this run"]
     announced: Annotated[int, "documents announced in the document stream in this run"]
     unannounced: Annotated[int, "documents of this run that may not have been announced"]
+    blobs_failing: Annotated[bool, "object storage is away or slow"]
+    spool_segments: Annotated[int, "objects that wait for it"]
+    spool_bytes: int
     commits: int
     commit_seconds: float
     worst_loop_lag: float
@@ -322,6 +331,9 @@ def to_contract(snapshot: Snapshot) -> CrawlObject:
         "cache_failures": snapshot.cache_failures,
         "announced": snapshot.announced,
         "unannounced": snapshot.unannounced,
+        "blobs_failing": snapshot.blobs_failing,
+        "spool_segments": snapshot.spool_segments,
+        "spool_bytes": snapshot.spool_bytes,
         "commits": snapshot.commits,
         "commit_seconds": round(snapshot.commit_seconds, 3),
         "worst_loop_lag": round(snapshot.worst_loop_lag, 4),

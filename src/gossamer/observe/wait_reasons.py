@@ -37,6 +37,7 @@ class Waits:
     proxy_failing: bool = False  # hosts that are reached through a proxy wait for it
     store_failing: bool = False  # nothing is fetched until a commit succeeds
     store_slow: bool = False  # nothing is fetched until a very slow commit ends
+    blobs_failing: bool = False  # captures wait in the spool for object storage
     paused: bool = False  # no visits are started until the crawl is resumed
 
 
@@ -61,10 +62,12 @@ def merge_waits(parts: Sequence[Waits]) -> Waits:
 
 def waiting_for(waits: Waits, now: Instant) -> str:
     """What a running crawl is waiting for, as a phrase that follows "waiting for". Empty while a host may be contacted
-    and when nothing is left; a failing store, DNS or proxy and a pause are always included."""
+    and when nothing is left; a failing store, object storage, DNS or proxy and a pause are always included."""
     found = ["the store (commits are failing)"] if waits.store_failing else []
     if waits.store_slow:
         found.append("the store (slow commit)")
+    if waits.blobs_failing:
+        found.append("object storage (failing; captures go to the spool)")
     if waits.paused:
         found.append("resume (the crawl is paused)")
     if waits.dns_failing:

@@ -211,6 +211,10 @@ class AuditReader(Protocol):
         """The committed length of every archive file."""
         ...
 
+    def spooled_files(self) -> frozenset[str]:
+        """The archive files that are in the spool of a worker, or were there at its last commit."""
+        ...
+
     def captures_of(self, file: str) -> Iterator[CaptureRow]:
         """The rows of a file by offset."""
         ...
@@ -286,6 +290,10 @@ class Repair(Protocol):
 
     def forget_capture(self, file: str, offset: int) -> None: ...
 
+    def note_stored(self, file: str) -> None:
+        """The file is no longer in the spool of a worker."""
+        ...
+
     def shorten(self, file: str, length: int) -> None:
         """Set the length of a file, and remove the rows of what was beyond it."""
         ...
@@ -334,6 +342,10 @@ class Archive(Protocol):
         DamagedRecord where one cannot be read; what came before is good."""
         ...
 
+    def content(self, file: str, end: int) -> Iterator[bytes]:
+        """The first `end` bytes of a file, in chunks; fewer if it is shorter."""
+        ...
+
     def size(self, file: str) -> int | None:
         """The length of a file in bytes; None if it does not exist."""
         ...
@@ -347,5 +359,6 @@ class Archive(Protocol):
         ...
 
     def put_aside(self, file: str) -> None:
-        """Rename a file so that it no longer belongs to the archive, with `.unknown` at the end of its name."""
+        """Rename a file so that it no longer belongs to the archive, with `.unknown` at the end of its name. An object
+        is deleted."""
         ...

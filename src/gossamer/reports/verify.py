@@ -9,7 +9,7 @@ checked. With it, no committed byte of a WARC file that can still be read is cut
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -55,7 +55,8 @@ class Kind(Enum):
     FILE_UNKNOWN = (
         "file_unknown",
         "a WARC file that is not in the database",
-        "it is renamed to end in .unknown, so that the next start does not remove it",
+        "it is renamed to end in .unknown, so that the next start does not remove it; an object, which a failed commit "
+        "has left, is deleted",
     )
     RECORD_LOST = (
         "record_lost",
@@ -229,9 +230,12 @@ class FileChecker:
         self._findings = findings
         self._max_body_bytes = max_body_bytes
         self._progress = progress
+        self._spooled: Container[str] = ()
 
-    def check(self, committed: dict[str, int], *, running: bool) -> None:
-        """Check all files. While the crawl is running, what is beyond the committed length is not checked."""
+    def check(self, committed: dict[str, int], spooled: Container[str] = (), *, running: bool) -> None:
+        """Check all files. While the crawl is running, what is beyond the committed length is not checked. A file that
+        is `spooled` may be on the disk of a worker elsewhere."""
+        self._spooled = spooled
         for name, length in committed.items():
             self._check_file(name, length, running)
             self._findings.files += 1
@@ -250,7 +254,8 @@ class FileChecker:
         size = self._archive.size(name)
         if size is None:
             if length:
-                self._found(Kind.FILE_MISSING, f"{name}: {length} bytes were committed", file=name)
+                where = ", and were in the spool of a worker" if name in self._spooled else ""
+                self._found(Kind.FILE_MISSING, f"{name}: {length} bytes were committed{where}", file=name)
             self._lost(name, rows)
             return
         if size > length and not running:
@@ -425,6 +430,7 @@ def _repair_files(of: dict[Kind, list[Problem]], archive: Archive) -> None:
 def _repair_captures(of: dict[Kind, list[Problem]], archive: Archive, repairs: Repair) -> None:
     for problem in of[Kind.FILE_MISSING]:
         repairs.shorten(str(problem.file), 0)
+        repairs.note_stored(str(problem.file))
     for problem in of[Kind.FILE_SHORT]:
         repairs.shorten(str(problem.file), problem.offset)
     for kind in _SET_ASIDE:

@@ -98,6 +98,7 @@ def _failing(s: Snapshot) -> dict[str, Value]:
     return {
         "store": s.store_failing,
         "store_slow": s.store_slow,
+        "blobs": s.blobs_failing,
         "dns": s.dns_failing,
         "proxy": s.proxy_failing,
     }
@@ -323,8 +324,20 @@ METRICS: Final[tuple[Metric, ...]] = (
         "1 while the component fails and the crawl waits for it",
         _failing,
         "part",
-        ("store", "store_slow", "dns", "proxy"),
+        ("store", "store_slow", "blobs", "dns", "proxy"),
     ),
+    # object storage
+    Metric(
+        "gossamer_objects",
+        "counter",
+        "Objects put into object storage, this run: at once, or later from the spool",
+        lambda s: {"direct": s.objects_put, "spool": s.objects_delivered},
+        "from",
+        ("direct", "spool"),
+    ),
+    Metric("gossamer_spool_segments", "gauge", "Objects in the spool", lambda s: s.spool_segments),
+    Metric("gossamer_spool_bytes", "gauge", "Bytes of the objects in the spool", lambda s: s.spool_bytes),
+    Metric("gossamer_spool_limit_bytes", "gauge", "Room in the spool", lambda s: s.spool_limit),
     # recrawling
     Metric("gossamer_refreshed", "counter", "Visits to URLs that were visited before", lambda s: s.refreshed),
     Metric(

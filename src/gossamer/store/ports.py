@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gossamer.model.announcement import Announcement
 from gossamer.model.batch import Batch, Committed
+from gossamer.model.delivery import DeliveryEvent, DeliveryStatistics
 from gossamer.model.facts import QueuePosition, UrlFacts
 from gossamer.model.loads import HostLoaded, LastContact, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.requeue import DueUrl, Postponement, ReportedChange
@@ -275,8 +276,9 @@ class Location(NamedTuple):
 
 
 class CaptureFiles(Protocol):
-    """Append-only files of captures. Used from the store's thread only. All methods raise StoreFailed (DiskFull); what
-    is not committed is then undone by `roll_back`, or when the crawl is opened the next time."""
+    """Files of captures that only grow: long ones, or a new one for each commit. Used from the store's thread only. All
+    methods raise StoreFailed (DiskFull); what is not committed is then undone by `roll_back`, or when the crawl is
+    opened the next time."""
 
     def append(self, capture: Capture) -> Location:
         """Write one document (request and response)."""
@@ -286,8 +288,13 @@ class CaptureFiles(Protocol):
         """Make everything appended durable; the length of each file that has grown since `committed`."""
         ...
 
+    def moves(self) -> Mapping[str, bool]:
+        """After `flush`: the files that since `committed` have come into the spool (True), or from there to where
+        they belong (False). To be recorded in the same transaction."""
+        ...
+
     def committed(self) -> None:
-        """What `flush` reported is on record."""
+        """What `flush` and `moves` reported is on record."""
         ...
 
     def roll_back(self) -> None:
@@ -295,6 +302,31 @@ class CaptureFiles(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Delivery(Protocol):
+    """What takes captures to object storage, and keeps them in a spool while that is away. Used on the event loop;
+    never waits."""
+
+    @property
+    def pace(self) -> float:
+        """The share of the usual fetches that may be under way: 1.0, less when the spool is nearly full."""
+        ...
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is in the spool."""
+        ...
+
+    def statistics(self) -> DeliveryStatistics: ...
+
+    def announce_wait(self) -> None:
+        """The crawl is over but for what is in the spool: log it."""
+        ...
+
+    def take_events(self) -> list[DeliveryEvent]:
+        """What the log should say since the last call."""
+        ...
 
 
 class Prioritiser(Protocol):

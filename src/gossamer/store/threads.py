@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from gossamer.clock import Clock
-from gossamer.errors import ConnectionLost, DiskFull, StoreFailed
+from gossamer.errors import ConnectionLost, DiskFull, SpoolFull, StoreFailed
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.loads import HostLoaded, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.queue_depth import QueueDepth
@@ -125,7 +125,8 @@ class BatchLimits:
     """How large the open batch may become."""
 
     linger: float = 0.1  # seconds that it waits for more outcomes ...
-    full_settlements: int = 256  # ... unless it has this many
+    full_settlements: int = 256  # ... unless it has this many ...
+    full_weight: int = 64 * 1024 * 1024  # ... or this many bytes
     max_settlements: int = 2048  # bound of its saturation
     max_weight: int = 64 * 1024 * 1024  # the same, in bytes
 
@@ -154,7 +155,7 @@ class WriterThread:
         self._listener = listener
         limits = limits or BatchLimits()
         self._linger = limits.linger
-        self._full = limits.full_settlements
+        self._full, self._full_weight = limits.full_settlements, limits.full_weight
         self._max_settlements = limits.max_settlements
         self._max_weight = limits.max_weight
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="gossamer-store")
@@ -194,7 +195,7 @@ class WriterThread:
     def nudge(self) -> None:
         """Something was put into the batch."""
         self._wake.set()
-        if len(self.batch.settlements) >= self._full:
+        if len(self.batch.settlements) >= self._full or self.batch.weight >= self._full_weight:
             self._go.set()
 
     def hasten(self) -> None:
@@ -289,7 +290,8 @@ class WriterThread:
                     raise
                 now = self._clock.monotonic()
                 failed_at = now if failed_at is None else failed_at
-                if self._closing or now - failed_at >= self.patience:
+                # Storage that is away comes back, be it after hours; only a second signal ends the wait.
+                if not isinstance(error, SpoolFull) and (self._closing or now - failed_at >= self.patience):
                     raise
                 if self.failing is None:
                     self._listener.store_failing(error)

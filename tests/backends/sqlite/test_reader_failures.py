@@ -88,6 +88,7 @@ READS: dict[str, Callable[[CrawlEditor], object]] = {
     "links.targets": lambda crawl: crawl.links.targets(),
     "audit.integrity": lambda crawl: crawl.audit.integrity(),
     "audit.archive_lengths": lambda crawl: crawl.audit.archive_lengths(),
+    "audit.spooled_files": lambda crawl: crawl.audit.spooled_files(),
     "audit.captures_of": lambda crawl: crawl.audit.captures_of("one.warc.gz"),
     "audit.wrong_counters": lambda crawl: crawl.audit.wrong_counters(),
     "audit.hosts_counted_wrong": lambda crawl: crawl.audit.hosts_counted_wrong(),
@@ -104,6 +105,7 @@ READS: dict[str, Callable[[CrawlEditor], object]] = {
 REPAIRS: dict[str, Callable[[Repair], object]] = {
     "queue_again": lambda repair: repair.queue_again([1]),
     "set_aside": lambda repair: repair.set_aside("one.warc.gz", 0),
+    "note_stored": lambda repair: repair.note_stored("one.warc.gz"),
     "forget_capture": lambda repair: repair.forget_capture("one.warc.gz", 0),
     "shorten": lambda repair: repair.shorten("one.warc.gz", 0),
     "add_rows": lambda repair: repair.add_rows(
@@ -118,6 +120,7 @@ REPAIRS: dict[str, Callable[[Repair], object]] = {
 ARCHIVE: dict[str, Callable[[Archive], object]] = {
     "read": lambda archive: archive.read("one.warc.gz", 0, 10),
     "scan": lambda archive: archive.scan("one.warc.gz"),
+    "content": lambda archive: archive.content("one.warc.gz", 10),
     "size": lambda archive: archive.size("one.warc.gz"),
     "files": lambda archive: archive.files(),
     "cut": lambda archive: archive.cut("one.warc.gz", 0),

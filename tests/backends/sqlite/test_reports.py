@@ -50,6 +50,9 @@ class CapturesInMemory:
 
     def committed(self) -> None: ...
 
+    def moves(self) -> dict[str, bool]:
+        return {}
+
     def roll_back(self) -> None: ...
 
     def close(self) -> None: ...

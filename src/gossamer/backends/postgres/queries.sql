@@ -543,6 +543,21 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 -- name: warc_files
 SELECT id, name, committed FROM warc_files ORDER BY id
 
+-- name: warc_id
+SELECT id FROM warc_files WHERE name = $1
+
+-- name: spooled_warcs
+SELECT name FROM spooled_warcs ORDER BY name
+
+-- name: note_spooled
+INSERT INTO spooled_warcs (name) SELECT name FROM (/*rows name text*/) new ON CONFLICT DO NOTHING
+
+-- name: note_stored
+DELETE FROM spooled_warcs WHERE name IN (SELECT name FROM (/*rows name text*/) old)
+
+-- name: has_warcs
+SELECT EXISTS (SELECT 1 FROM warc_files)
+
 -- name: save_hints
 INSERT INTO hints (url_id, listed_in, changefreq, priority)
 SELECT DISTINCT ON (u.id) u.id, new.listed_in, new.changefreq, new.priority

@@ -240,6 +240,11 @@ CREATE TABLE warc_files (
     name          text COLLATE "C" NOT NULL UNIQUE
 );
 
+-- Archive files that are in the spool of a worker, or were at its last commit: objects that could not be put yet.
+CREATE TABLE spooled_warcs (
+    name          text COLLATE "C" PRIMARY KEY
+);
+
 CREATE TABLE captures (
     warc_offset    bigint NOT NULL,
     warc_length    bigint NOT NULL,

@@ -49,7 +49,7 @@ def script(file: str) -> str:
 
 
 APPLICATION_ID = 0x676F7373  # "goss": tells our files from any other SQLite file
-VERSION = 21
+VERSION = 22
 """Of the schema (`user_version`)."""
 OLDEST = 17
 """The oldest version that is brought up to date."""

@@ -466,6 +466,22 @@ INSERT OR REPLACE INTO facts (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/)
 -- name: warc_files
 SELECT id, name, committed FROM warc_files ORDER BY id
 
+-- name: warc_id
+SELECT id FROM warc_files WHERE name = ?
+
+-- name: spooled_warcs
+SELECT name FROM spooled_warcs ORDER BY name
+
+-- name: note_spooled
+INSERT OR REPLACE INTO spooled_warcs (name) VALUES (/*rows*/)(?)(/*rows*/)
+
+-- name: note_stored
+WITH old (name) AS (VALUES (/*rows*/)(?)(/*rows*/))
+DELETE FROM spooled_warcs WHERE name IN (SELECT name FROM old)
+
+-- name: has_warcs
+SELECT EXISTS (SELECT 1 FROM warc_files)
+
 -- name: save_hints
 WITH new (domain_id, fingerprint, listed_in, changefreq, priority) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
 INSERT OR REPLACE INTO hints (url_id, listed_in, changefreq, priority)

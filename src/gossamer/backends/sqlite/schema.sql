@@ -193,6 +193,11 @@ CREATE TABLE warc_files (
     committed     INTEGER NOT NULL       -- bytes; what lies beyond was never committed
 );
 
+-- Archive files that are in the spool of a worker, or were at its last commit: objects that could not be put yet.
+CREATE TABLE spooled_warcs (
+    name          TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
 -- Every record that holds a document, or says that it is one we hold: `visits` knows a URL's last one only.
 CREATE TABLE captures (
     warc_file      INTEGER NOT NULL,

@@ -122,6 +122,9 @@ class WarcCaptures:
             return {}
         return {self._writer.file_name: self._writer.length}
 
+    def moves(self) -> Mapping[str, bool]:
+        return {}  # there is no spool
+
     def committed(self) -> None:
         self._writer.mark_committed()
 

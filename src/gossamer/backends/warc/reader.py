@@ -123,6 +123,12 @@ class WarcArchive:
         with _archive_errors(file):
             yield from scan_records(self._folder / file, end, start)
 
+    def content(self, file: str, end: int) -> Iterator[bytes]:
+        with _archive_errors(file), (self._folder / file).open("rb") as opened:
+            while end > 0 and (chunk := opened.read(min(end, _CHUNK))):
+                yield chunk
+                end -= len(chunk)
+
     def size(self, file: str) -> int | None:
         path = self._folder / file
         with _archive_errors(file):

@@ -57,7 +57,7 @@ _shtab_gossamer_dead___dir_COMPGEN=_shtab_compgen_dirs
 
 _shtab_gossamer_hosts___sort_choices=(queued fetched excluded next host)
 _shtab_gossamer_pages___state_choices=(queued stored duplicate redirect missing gone excluded dead)
-_shtab_gossamer_export___what_choices=(pages links text markdown graph)
+_shtab_gossamer_export___what_choices=(pages links text markdown graph warc)
 _shtab_gossamer_export___format_choices=(jsonl csv tsv parquet)
 _shtab_gossamer_export___extractor_choices=(fast trafilatura)
 _shtab_gossamer_simulate___web_choices=(simweb)

@@ -46,6 +46,7 @@ from gossamer.crawl.run.cache import check_cache, open_cache
 from gossamer.crawl.run.crawl import Crawl, visit_limits_for
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.member import SharedTables, Worker
+from gossamer.crawl.run.object_archive import object_batches
 from gossamer.crawl.run.opener import archive_folder, store_kind
 from gossamer.crawl.run.recovery import AFTER_CRASH, RecoveredContacts, WarmUp
 from gossamer.crawl.run.rule_changes import LimitEnforcement, Readmission, Reordering
@@ -103,6 +104,7 @@ from gossamer.seed.lists import Seed
 from gossamer.seen import SeenTest
 from gossamer.store.ports import PartitionOwner
 from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.refusals import RefusalReader
 from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
@@ -251,7 +253,8 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     opening.journal.begin()
 
     observers, counters = Observers(clock), Counters(loader.counters())
-    store = WriterThread(stored.writer, clock, observers)
+    delivery = stored.archive.delivery
+    store = WriterThread(stored.writer, clock, observers, None if delivery is None else object_batches(config.objects))
     resting = _resting_addresses(loader, known.recovered, policies.politeness, clock.now())
     resting_hosts = _resting_hosts(config, loader, policies.politeness, clock.now())
     state = CrawlState(_frontier_for(config, policies, loader, resting, resting_hosts), store, counters, clock)
@@ -323,6 +326,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
             is_shared=member is not None,
         ),
         cache=None if cache is None else cache.server,
+        delivery=delivery,
         limits=EngineLimits(
             concurrency=config.concurrency,
             max_pages=config.max_pages if member is None else None,  # it has grants
@@ -355,6 +359,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         reports=TableReader(opening.tables.open_reader()),
         tables=opening.tables,
         archive=stored.archive.reading,
+        delivery=delivery,
         reordering=reordering,
         member=member,
         contents=documents.duplicates.contents,
@@ -383,9 +388,10 @@ class _Stored(NamedTuple):
 def _open_store(opening: Opening, policies: _Policies) -> _Stored:
     config, clock = opening.config, opening.clock
     db = open_database(opening)
+    # First: it may refuse the configuration.
+    archive = open_archive(config, opening.directory, Metadata(db), clock, opening.member)
     known = read_metadata(opening, db, policies.hosts, policies.politeness)
     planner = recrawl_planner_for(config, known.price, clock.now())
-    archive = open_archive(config, opening.directory, known.warc_lengths, clock, opening.member)
     writer = table_writer(opening, db, archive.captures, planner, policies.ordering)
     loader = TableLoader(opening.tables.open_reader() if opening.member is None else opening.member.open_reader())
     return _Stored(known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)

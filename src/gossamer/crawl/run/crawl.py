@@ -1,6 +1,8 @@
 """A crawl that is ready to run: its objects, the change of its rules, and its end. Built by `assemble`."""
 
+import asyncio
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -41,7 +43,7 @@ from gossamer.model.units import HostKey, Seconds
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.table.reader import TableReader
-from gossamer.store.ports import ContactJournal, Tables
+from gossamer.store.ports import ContactJournal, Delivery, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.threads import ReaderThread, WriterThread
 
@@ -101,6 +103,7 @@ class Crawl:
     reports: CrawlReader  # for the reader thread
     tables: Tables
     archive: Archive  # what is committed
+    delivery: Delivery | None  # of captures to object storage
     reordering: Reordering
     contents: ContentSeen[int]
     cache: OpenCache | None
@@ -134,6 +137,13 @@ class Crawl:
         """Stop when this number of pages is stored; None for no limit. Not for a worker, whose part of the limit the
         supervisor sets."""
         self.engine.change_page_limit(pages)
+
+    async def until_delivered(self, may_leave: Callable[[], bool] = lambda: False) -> None:
+        """After the engine has ended: wait until nothing is left in the spool, or until that may be left there."""
+        if self.delivery is not None and not self.delivery.is_done:
+            self.delivery.announce_wait()
+        while self.delivery is not None and not self.delivery.is_done and not may_leave():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)  # its thread knows nothing of the event loop
 
     async def close(self) -> None:
         """Release all resources, after the engine has ended."""

@@ -18,6 +18,8 @@ from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl
 
 DATABASE: Final = "crawl.db"
 ARCHIVE: Final = "warc"
+SPOOL: Final = "spool"
+"""Captures that wait for object storage."""
 LOCK: Final = "crawl.lock"
 LOG: Final = "crawl.log"
 STATUS: Final = "status.json"
@@ -31,7 +33,10 @@ OWNER: Final = "crawl.id"
 """Which crawl the files are of, where its store is not in the directory."""
 _WORKER: Final = "worker-"
 _OURS = frozenset(
-    {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, TOKEN, WORKERS, WORKER, CLOCK_FILE, OWNER}
+    {
+        *(DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, SPOOL, TOKEN, WORKERS, WORKER),
+        *(CLOCK_FILE, OWNER),
+    }
 )
 
 
@@ -143,7 +148,7 @@ class CrawlDirectory:
                 "another directory"
             )
         last = [f"{DATABASE}-wal", f"{DATABASE}-shm", DATABASE, WORKERS]
-        first = [ARCHIVE, STATUS, TOKEN, INDEX, CLOCK_FILE, *CONTACTS]
+        first = [ARCHIVE, SPOOL, STATUS, TOKEN, INDEX, CLOCK_FILE, *CONTACTS]
         first += [entry.name for entry in self.path.iterdir() if entry.name.startswith((LOG, _WORKER))]
         try:
             for name in first + last:

@@ -4,24 +4,27 @@ imports backends.
 
 Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory or those of its workers,
 `postgresql://HOST/DATABASE`, or another of `STORES`. An archive is `file:DIR`, a folder of WARC files, by default the
-one in the crawl directory. Light: a command that only reads loads no fetcher.
+one in the crawl directory, or `s3://BUCKET/PREFIX` (`gs:`, `az:`), objects of captures. Light: a command that only
+reads loads no fetcher.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
+from gossamer.backends.objects.address import SCHEMES, check_url
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.config.load import Config, known_shape
 from gossamer.crawl.run.directory import (
     ARCHIVE,
     DATABASE,
+    SPOOL,
     CrawlDirectory,
     existing_parts,
     holds_crawl,
@@ -33,6 +36,9 @@ from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
 from gossamer.store.ports import ContactJournal, Tables
+
+if TYPE_CHECKING:
+    from gossamer.backends.objects.storage import ObjectStorage
 
 
 class StoreKind(NamedTuple):
@@ -109,7 +115,8 @@ def resolve_urls(options: Mapping[str, object]) -> dict[str, object]:
     elif store is None and found.get("dir") is not None:
         found["store"] = f"{next(iter(STORES))}:{found['dir']}"
     if (blobs := found.get("blobs")) is not None:
-        found["blobs"] = f"file:{Path(_folder_in(blobs)).absolute()}"
+        folder = archive_folder(str(blobs))
+        found["blobs"] = str(blobs) if folder is None else f"file:{folder.absolute()}"
     return found
 
 
@@ -158,15 +165,30 @@ def crawl_exists(location: CrawlLocation) -> bool:
 
 
 def archive_folder(blobs: str | None) -> Path | None:
-    """The folder of an archive; None without a URL. Raises ConfigError."""
-    return None if blobs is None else Path(_folder_in(blobs))
-
-
-def _folder_in(blobs: object) -> str:
-    scheme, _, path = str(blobs).partition(":")
+    """The folder of an archive; None without a URL, and for one in object storage. Raises ConfigError."""
+    if blobs is None or in_object_storage(blobs):
+        return None
+    scheme, _, path = blobs.partition(":")
     if scheme != "file" or not path:
-        raise ConfigError("blobs", f"{str(blobs)!r} is not a URL of the form file:DIR")
-    return path
+        raise ConfigError("blobs", f"{blobs!r} is not a URL of the form file:DIR or s3://BUCKET/PREFIX (gs:, az:)")
+    return Path(path)
+
+
+def in_object_storage(blobs: str | None) -> bool:
+    """Whether an archive consists of objects. Raises ConfigError for a URL that names none."""
+    if blobs is None or not blobs.startswith(tuple(f"{scheme}:" for scheme in SCHEMES)):
+        return False
+    check_url(blobs)
+    return True
+
+
+def object_storage(blobs: str, seconds: float | None = None) -> "ObjectStorage":
+    """The storage at a URL; `seconds` is another limit for a request than usual. Raises ConfigError, MissingExtra."""
+    try:
+        from gossamer.backends.objects.storage import READ_SECONDS, ObjectStorage  # not part of every installation
+    except ImportError as error:
+        raise MissingExtra("an archive in object storage", error.name or "obstore", "cluster") from error
+    return ObjectStorage(blobs, seconds=seconds or READ_SECONDS)
 
 
 def _tables_of(location: CrawlLocation, part: Path) -> Tables:
@@ -209,13 +231,13 @@ class OpenCrawl:
     @cached_property
     def archive(self) -> Archive:
         """With the file names of `WorkerStore.full_name`."""
-        return self.archives[0] if self._is_by_one else archive_in(self._location.directory)
+        return self.archives[0] if self._is_by_one else _warc_files(self._location.directory)
 
     @cached_property
     def archives(self) -> list[Archive]:
         """The archive of each worker, with the file names of its own store."""
         return [
-            archive_in(_archive_folder(self._location.blobs, part, reader))
+            archive_in(_blobs_of(self._location.blobs, reader), part)
             for part, reader in zip(self.parts, self.readers, strict=True)
         ]
 
@@ -262,16 +284,46 @@ def open_part(location: CrawlLocation) -> CrawlReader:
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
     """The archive of a crawl by one worker."""
-    return archive_in(_archive_folder(location.blobs, location.directory, reader))
+    return archive_in(_blobs_of(location.blobs, reader), location.directory)
 
 
-def _archive_folder(blobs: str | None, directory: Path, reader: CrawlReader) -> Path:
+def _blobs_of(blobs: str | None, reader: CrawlReader) -> str | None:
     remembered = reader.status.options().get("blobs") if blobs is None else blobs
-    return archive_folder(None if remembered is None else str(remembered)) or directory / ARCHIVE
+    return None if remembered is None else str(remembered)
 
 
-def archive_in(folder: Path) -> Archive:
-    """The archive in a folder."""
+def archive_in(blobs: str | None, directory: Path, living: Container[int] = ()) -> Archive:
+    """The archive with this URL; without one, the folder in the directory of its worker. Objects that the worker could
+    not deliver yet are read from its spool there; those of `living` epochs are not listed, since more may come at any
+    time. Raises ConfigError, MissingExtra."""
+    if blobs is not None and in_object_storage(blobs):
+        storage = object_storage(blobs)
+        from gossamer.backends.objects.reader import ObjectArchive
+        from gossamer.backends.objects.spool import Spool
+
+        return ObjectArchive(storage, Spool(directory / SPOOL), living)
+    return _warc_files(archive_folder(blobs) or directory / ARCHIVE)
+
+
+def check_archive_owner(location: CrawlLocation, reader: CrawlReader) -> None:
+    """Raises NotThisCrawl if an archive in object storage is not that of this crawl, and ArchiveError if it cannot be
+    reached."""
+    blobs = _blobs_of(location.blobs, reader)
+    if blobs is not None and in_object_storage(blobs):
+        storage = object_storage(blobs)
+        from gossamer.backends.objects.owner import check_owner
+
+        check_owner(storage, reader.status.fact("crawl_id") or "")
+
+
+def spooled_in(location: CrawlLocation) -> list[int]:
+    """The lengths of the objects in the spool: those that could not be delivered to object storage yet."""
+    from gossamer.backends.objects.spool import Spool
+
+    return [entry.length for entry in Spool(location.directory / SPOOL).entries()]
+
+
+def _warc_files(folder: Path) -> Archive:
     from gossamer.backends.warc.reader import WarcArchive  # few commands need it, and it takes long to load
 
     return WarcArchive(folder)
@@ -305,7 +357,7 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
         if not store_kind(location.store).in_directory:
             held[0].check_owner(editors[0].status.fact("crawl_id") or "")
         yield [
-            HeldPart(one.path, editor, archive_in(_archive_folder(location.blobs, one.path, editor)))
+            HeldPart(one.path, editor, archive_in(_blobs_of(location.blobs, editor), one.path))
             for one, editor in zip(held, editors, strict=True)
         ]
 
@@ -329,10 +381,10 @@ def remove_crawl(location: CrawlLocation) -> None:
                 held.callback(CrawlDirectory(part, archive=False).close)
         with open_crawl(location) as crawl:
             for part, reader in zip(crawl.parts, crawl.readers, strict=True):
-                folder = _archive_folder(location.blobs, part, reader)
-                if folder.absolute() != (part / ARCHIVE).absolute():
+                blobs = _blobs_of(location.blobs, reader)
+                if blobs is not None and archive_folder(blobs) != (part / ARCHIVE).absolute():
                     raise NotThisCrawl(
-                        f"{directory} has its archive in {folder}; only a crawl with all its files in its directory "
+                        f"{directory} has its archive in {blobs}; only a crawl with all its files in its directory "
                         "is removed: choose another directory, or remove both yourself"
                     )
         whole.remove_crawl()

@@ -21,6 +21,7 @@ from gossamer.errors import StoreFailed, UsageError
 from gossamer.extract.main_text import TextExtractor
 from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
+from gossamer.model.delivery import DeliveryStatistics
 from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
@@ -129,6 +130,7 @@ async def session(
         if hooked is not None:
             await hooked.close()
         await crawl.close()
+        watch.log_delivery()
         if pages is not None:
             pages.close(PATIENCE)
             if pages.lost:
@@ -231,6 +233,7 @@ async def _tick(watch: "Watch", display: Display, log: EventLog, live: Path) -> 
             ticks += 1
             snapshot = watch.snapshot()
             display.update(snapshot)
+            watch.log_delivery()
             if ticks % 4 == 1 and (writing is None or writing.done()):
                 # In a thread, without waiting: the disk may be busy with commits.
                 status = Status(os.getpid(), snapshot)
@@ -273,6 +276,11 @@ class Watch:
         self._looks = 0
         self._fresh: float | None = None  # as of the last sample
         self._overdue = 0
+
+    def log_delivery(self) -> None:
+        """Log what has happened on the way to object storage."""
+        for event in () if self._crawl.delivery is None else self._crawl.delivery.take_events():
+            self._log.event(event.name, **event.fields)
 
     async def heartbeat(self) -> None:
         """Measure how late the event loop wakes this task: that long it was blocked."""
@@ -346,6 +354,7 @@ class Watch:
         total, run = crawl.counters.total, crawl.counters.run
         frontier = crawl.frontier.statistics()
         dns = crawl.resolver.statistics()
+        delivery = DeliveryStatistics() if crawl.delivery is None else crawl.delivery.statistics()
         now = crawl.clock.now()
         cache = CacheCounts() if crawl.cache is None else crawl.cache.counts()
         return Snapshot(
@@ -397,6 +406,7 @@ class Watch:
                     proxy_failing=crawl.requester.proxy_failing,
                     store_failing=crawl.store.failing is not None,
                     store_slow=crawl.store.slow,
+                    blobs_failing=delivery.failing is not None,
                     paused=crawl.engine.paused,
                 ),
                 now,
@@ -414,6 +424,12 @@ class Watch:
             cache_failures=cache.failures,
             announced=cache.announced,
             unannounced=cache.unannounced,
+            blobs_failing=delivery.failing is not None,
+            spool_segments=delivery.segments,
+            spool_bytes=delivery.bytes,
+            spool_limit=delivery.limit,
+            objects_put=delivery.puts,
+            objects_delivered=delivery.delivered,
             queues=queues_of(crawl.engine, dns, crawl.bodies, crawl.reads, crawl.store, self._log),
             bodies_held=crawl.bodies.paused,
             log_lost=self._log.lost,
@@ -440,6 +456,7 @@ def waits_of(
     proxy_failing: bool = False,
     store_failing: bool = False,
     store_slow: bool = False,
+    blobs_failing: bool = False,
     paused: bool = False,
 ) -> Waits:
     """What the crawl waits for, as far as its frontier knows; of later retries only the next date."""
@@ -455,5 +472,6 @@ def waits_of(
         proxy_failing=proxy_failing,
         store_failing=store_failing,
         store_slow=store_slow,
+        blobs_failing=blobs_failing,
         paused=paused,
     )

@@ -125,8 +125,8 @@ def interrupted_status(number: signal.Signals | None) -> int:
 
 
 class Interrupts:
-    """Runs a crawl that Ctrl-C ends: the first finishes the visits in flight, the second stops at once. Neither loses
-    anything."""
+    """Runs a crawl that Ctrl-C ends: the first finishes the visits in flight and waits until all captures are in object
+    storage, the second stops at once. Neither loses anything."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
@@ -142,6 +142,8 @@ class Interrupts:
         except asyncio.CancelledError:
             if not self.count:
                 raise
+        if self.count < 2:
+            await self._crawl.until_delivered(may_leave=lambda: self.count > 1)
 
     @property
     def cut_off(self) -> bool:

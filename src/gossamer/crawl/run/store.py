@@ -30,9 +30,17 @@ from gossamer.config.policies import politeness_for, recrawl_policy_for
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.document.processor import CaptureEncoder
-from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.directory import SPOOL, CrawlDirectory
 from gossamer.crawl.run.member import Member, SharedTables, Worker, WorkerFile
-from gossamer.crawl.run.opener import CrawlLocation, archive_in, is_on_server, shown_crawl, store_kind
+from gossamer.crawl.run.object_archive import open_objects
+from gossamer.crawl.run.opener import (
+    CrawlLocation,
+    archive_in,
+    in_object_storage,
+    is_on_server,
+    shown_crawl,
+    store_kind,
+)
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
 from gossamer.errors import DirectoryError, NotThisCrawl, UsageError
 from gossamer.fetch.robots import parse_robots
@@ -47,7 +55,7 @@ from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE
 from gossamer.reports.ports import Archive
 from gossamer.seed.lists import Seed
-from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database, Delivery, PartitionOwner, Tables
 from gossamer.store.table.metadata import Metadata, learned_parameters
 from gossamer.store.table.priorities import reorder
 from gossamer.store.table.writer import TableWriter
@@ -55,7 +63,9 @@ from gossamer.version import __version__
 
 
 def has_files(config: Config) -> bool:
-    """Whether captures are stored in files."""
+    """Whether captures are stored in WARC files on disk."""
+    if in_object_storage(config.blobs):
+        return False
     return not store_kind(config.store).one_process or config.blobs is not None
 
 
@@ -74,15 +84,32 @@ class OpenArchive(NamedTuple):
     captures: CaptureFiles
     encode: CaptureEncoder  # makes a capture of a response
     reading: Archive  # reads what is committed, while the crawl runs
+    delivery: Delivery | None = None  # to object storage
 
 
 def open_archive(
-    config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, member: Member | None
+    config: Config, directory: CrawlDirectory, facts: Metadata, clock: Clock, member: Member | None
 ) -> OpenArchive:
-    """The WARC files, truncated to what was committed; of a worker that shares a crawl, its own files. Raises
-    DirectoryError if committed records are missing."""
+    """The WARC files, truncated to what was committed; of a worker that shares a crawl, its own files. Or the objects,
+    with the epoch of this life of the worker in their names. Raises DirectoryError if committed records are missing."""
     ids = RecordIds(random.Random(secrets.randbits(128)))
     encoder = WarcEncoder(ids)
+    info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
+    if config.blobs is not None and in_object_storage(config.blobs):
+        captures, reading, delivery = open_objects(
+            config.blobs,
+            directory.path / SPOOL,
+            spool_bytes=config.objects.spool_bytes,
+            facts=facts,
+            epoch=secrets.randbits(63) if member is None else member.epoch,
+            warcinfo=info,
+            ids=ids,
+            clock=clock,
+        )
+        return OpenArchive(captures, encoder.capture, reading, delivery)
+    committed = facts.warc_lengths()
+    if any("/" in name for name in committed):
+        raise NotThisCrawl(f"the crawl in {directory.path} has its archive in object storage; name it with --blobs")
     if not has_files(config):
         in_memory = MemoryArchive(ids)
         return OpenArchive(in_memory, encoder.capture, in_memory)
@@ -102,7 +129,6 @@ def open_archive(
                 f"{place} is {problem}. Restore it, or run gossamer verify --repair --dir {directory.path}: the next "
                 "crawl then fetches the lost documents again"
             )
-    info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
     writer = WarcWriter(
         directory.warcs,
         prefix,
@@ -112,7 +138,7 @@ def open_archive(
         rotate_bytes=config.archive.warc_rotate_bytes,
         committed=committed,
     )
-    return OpenArchive(WarcCaptures(writer, ids), encoder.capture, archive_in(directory.warcs))
+    return OpenArchive(WarcCaptures(writer, ids), encoder.capture, archive_in(config.blobs, directory.path))
 
 
 class Opening(NamedTuple):
@@ -203,7 +229,6 @@ class KnownCrawl(NamedTuple):
     crawl_id: str
     seeds: frozenset[Url]
     fingerprint_key: int
-    warc_lengths: dict[str, int]
     parameters: list[LearntParameter]
     recovered: RecoveredContacts
     price: str | None
@@ -240,7 +265,6 @@ def read_metadata(
         crawl_id=facts.fact("crawl_id") or "",
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
-        warc_lengths=facts.warc_lengths(),
         parameters=learned_parameters(db),
         price=facts.fact(PRICE),
         tokens=facts.fact(TOKENS),

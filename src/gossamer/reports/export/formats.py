@@ -265,17 +265,24 @@ class MarkdownFolder:
 
 @contextmanager
 def open_folder(name: str) -> Iterator[MarkdownFolder]:
+    """As `new_folder`, for Markdown files."""
+    with new_folder(name, "Markdown files") as folder:
+        yield MarkdownFolder(folder)
+
+
+@contextmanager
+def new_folder(name: str, files: str) -> Iterator[Path]:
     """A new folder, which appears when the block is done. If the block raises, nothing is left. Raises UsageError if it
     exists and is not empty."""
     folder = Path(name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         what = "is not empty" if folder.is_dir() else "is not a directory"
-        raise UsageError(f"-o: {name} {what}; give a new directory for the Markdown files")
+        raise UsageError(f"-o: {name} {what}; give a new directory for the {files}")
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         unfinished.mkdir(parents=True)
         with naming_full_disk(name):
-            yield MarkdownFolder(unfinished)
+            yield unfinished
         if folder.exists():
             folder.rmdir()
         os.replace(unfinished, folder)

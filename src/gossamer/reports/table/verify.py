@@ -30,6 +30,9 @@ class AuditQueries:
     def archive_lengths(self) -> dict[str, int]:
         return Metadata(self._db).warc_lengths()
 
+    def spooled_files(self) -> frozenset[str]:
+        return frozenset(Metadata(self._db).spooled_files())
+
     def captures_of(self, file: str) -> Iterator[CaptureRow]:
         after = -1
         while True:
@@ -121,6 +124,9 @@ class TableRepair:
 
     def forget_capture(self, file: str, offset: int) -> None:
         self._db.execute("forget_capture", file, offset)
+
+    def note_stored(self, file: str) -> None:
+        self._db.write_rows("note_stored", [(file,)])
 
     def shorten(self, file: str, length: int) -> None:
         self._db.execute("forget_captures_from", file, length)

@@ -55,6 +55,7 @@ function problems(s, details) {
     ["polite", "bad", "overview", s.politeness_violations > 0 && `${plural(s.politeness_violations, "politeness violation", "politeness violations")}: requests were sent before the host's gap had passed.`],
     ["slow", "warn", "engine-part", s.store_slow && "The store is slow; nothing is fetched until the current commit ends."],
     ["cache", "warn", "engine-part", s.cache_failing && "The cache is not available; the crawl goes on without it."],
+    ["blobs", "warn", "engine-part", s.blobs_failing && `Object storage does not answer; ${plural(s.spool_segments, "object waits", "objects wait")} in the spool.`],
     ["silent", "warn", "hosts-part", silent >= SILENT && `No response for ${seconds(silent)}, with ${plural(s.in_flight, "visit", "visits")} in flight.`],
     ["failures", "warn", "answers-part", failures(s)],
     ["full", "warn", "queues-part", fullest(s, details?.queues ?? [])],

@@ -69,6 +69,18 @@ class Metadata:
     def warc_lengths(self) -> dict[str, int]:
         return {name: length for _, name, length in self._db.fetch_all("warc_files")}
 
+    def has_captures(self) -> bool:
+        """Whether anything was ever stored in the archive."""
+        return bool(self._db.fetch_value("has_warcs"))
+
+    def spooled_files(self) -> list[str]:
+        """The files of the archive that are in the spool of a worker, or were there at its last commit."""
+        return [str(name) for (name,) in self._db.fetch_all("spooled_warcs")]
+
+    def is_archive_file(self, name: str) -> bool:
+        """Whether a commit refers to this file of the archive."""
+        return self._db.fetch_value("warc_id", name) is not None
+
     def host(self, host_id: HostId) -> HostKey:
         """The host of a row; of no row, a name that no host has."""
         return HostKey(self._db.fetch_value("host_name", host_id) or "")

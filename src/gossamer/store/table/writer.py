@@ -135,8 +135,7 @@ class TableWriter:
 
     def _read_counters(self) -> None:
         db = self._db
-        self._warc_ids = {name: number for number, name, _ in db.fetch_all("warc_files")}
-        self._new_warcs: list[str] = []  # of this transaction
+        self._warc: tuple[str, int] = ("", 0)  # name and id of the file that was last written to
         self._ended = False
         self._number: int = db.fetch_value("counter", "commits")
         # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
@@ -180,6 +179,7 @@ class TableWriter:
     def _count_rest(self) -> None:
         with self._transaction():
             self._links.count_all(self._stamp)
+            self._record_moves()
 
     def run(self, work: Callable[[Database], T]) -> T:
         """Run statements in a transaction of their own, behind the fence. Raises StoreFailed; then nothing of it is on
@@ -266,9 +266,9 @@ class TableWriter:
             self._db.write_rows("save_refused", batch.refused)
             for name, length in self._captures.flush().items():
                 self._db.execute("commit_warc", self._warc_id(name), length)
+            self._record_moves()
             host_counts = self._host_counts(batch, touched) if self._prioritiser.has_host_term else []
         self._captures.committed()
-        self._new_warcs.clear()
         self._number += 1
         return Committed(
             number=self._number,
@@ -315,9 +315,7 @@ class TableWriter:
             with suppress(StoreFailed):
                 self._links.reload()
             self._captures.roll_back()
-            for name in self._new_warcs:
-                del self._warc_ids[name]
-            self._new_warcs.clear()
+            self._warc = ("", 0)  # its row may be gone
             raise
 
     # --- the parts of a transaction ---------------------------------------------------------------
@@ -567,12 +565,16 @@ class TableWriter:
             self._enter_fronts(touched)
         return sum(n for _, n in found.states)
 
+    def _record_moves(self) -> None:
+        if moves := self._captures.moves():
+            self._db.write_rows("note_spooled", [(name,) for name, spooled in moves.items() if spooled])
+            self._db.write_rows("note_stored", [(name,) for name, spooled in moves.items() if not spooled])
+
     def _warc_id(self, name: str) -> int:
-        known = self._warc_ids.get(name)
-        if known is None:
-            known = self._warc_ids[name] = self._db.insert("add_warc", name)
-            self._new_warcs.append(name)
-        return known
+        if self._warc[0] != name:
+            known: int | None = self._db.fetch_value("warc_id", name)
+            self._warc = (name, self._db.insert("add_warc", name) if known is None else known)
+        return self._warc[1]
 
 
 def _date(last_modified: str | None, now: Instant) -> Instant | None:

@@ -1,0 +1,125 @@
+"""A folder for objects that could not be put yet. What is in it survives the death of the process and of the machine,
+not the loss of the disk."""
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from gossamer.backends.warc.writer import sync_directory
+from gossamer.errors import NO_ROOM, SpoolFull, StoreFailed
+
+_NAME: Final = re.compile(r"([0-9]+)-([0-9]+\.warc\.gz)")
+_DRAFT: Final = ".new"
+
+
+class Spooled(NamedTuple):
+    """An object in the spool."""
+
+    name: str
+    length: int
+
+
+class Spool:
+    """Objects as files. One thread adds them, another removes them, any number read. Raises StoreFailed."""
+
+    def __init__(self, folder: Path, limit: int = 0) -> None:
+        """`limit` in bytes; nothing can be added without one. Reads what is there; creates nothing."""
+        self._folder = folder
+        self._limit = limit
+        self._lengths = {entry.name: entry.length for entry in self.entries()}
+        self._lock = threading.Lock()
+        self.bytes = sum(self._lengths.values())
+        """In use."""
+
+    @property
+    def fill(self) -> float:
+        """1.0: full."""
+        return self.bytes / self._limit
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def entries(self) -> list[Spooled]:
+        """What is in the folder, in the order in which it was written."""
+        with _our_errors(self._folder):
+            try:
+                found = [entry for entry in os.scandir(self._folder) if _NAME.fullmatch(entry.name)]
+            except FileNotFoundError:
+                return []
+            found.sort(key=lambda entry: (entry.stat().st_mtime_ns, entry.name))
+            return [Spooled(entry.name.replace("-", "/"), entry.stat().st_size) for entry in found]
+
+    def add(self, name: str, data: bytes) -> None:
+        """The object is in the folder afterwards, and stays there if the machine fails. Raises SpoolFull, also if the
+        disk is."""
+        if self.bytes + len(data) > self._limit:
+            raise SpoolFull(
+                f"object storage is away, and its spool in {self._folder} is full ({self.bytes} of {self._limit} bytes)"
+            )
+        path = self._path(name)
+        draft = path.with_name(path.name + _DRAFT)
+        with _our_errors(self._folder):
+            if not self._folder.is_dir():
+                self._folder.mkdir(parents=True, exist_ok=True)
+                sync_directory(self._folder.parent)
+            try:
+                with draft.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(draft, path)
+            except OSError as error:
+                with suppress(OSError):
+                    draft.unlink(missing_ok=True)
+                if error.errno in NO_ROOM:
+                    raise SpoolFull(
+                        f"object storage is away, and there is no room for its spool on the disk of {path}"
+                    ) from error
+                raise
+            sync_directory(self._folder)
+        with self._lock:
+            self.bytes += len(data) - self._lengths.get(name, 0)
+            self._lengths[name] = len(data)
+
+    def remove(self, name: str) -> None:
+        with _our_errors(self._folder):
+            self._path(name).unlink(missing_ok=True)
+        with self._lock:
+            self.bytes -= self._lengths.pop(name, 0)
+
+    def read(self, name: str) -> bytes | None:
+        """The whole object; None if it is not here, or no longer."""
+        with _our_errors(self._folder):
+            try:
+                return self._path(name).read_bytes()
+            except FileNotFoundError:
+                return None
+
+    def open(self, name: str) -> BinaryIO | None:
+        """The same as a file."""
+        with _our_errors(self._folder):
+            try:
+                return self._path(name).open("rb")
+            except FileNotFoundError:
+                return None
+
+    def tidy(self) -> None:
+        """Remove what an interrupted `add` has left. While nobody adds."""
+        with _our_errors(self._folder):
+            for path in self._folder.glob(f"*{_DRAFT}"):
+                path.unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / name.replace("/", "-")
+
+
+@contextmanager
+def _our_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreFailed(f"{folder}: {error.strerror or error}") from error

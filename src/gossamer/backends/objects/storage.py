@@ -1,0 +1,123 @@
+"""The objects below one URL (`address`), behind functions that raise our errors. The only import of obstore."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, cast
+from urllib.parse import urlsplit
+
+import obstore
+from obstore import exceptions
+from obstore.store import from_url
+
+from gossamer.backends.objects.address import credentials_in, settings_in
+from gossamer.errors import ArchiveError, ConfigError, StoreFailed
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig, S3Config
+
+READ_SECONDS: Final = 60.0
+
+
+class ObjectMissing(ArchiveError):
+    """There is no object of this name."""
+
+
+class ObjectStorage:
+    """Objects by name. Used from any thread. Methods that write raise StoreFailed, those that read ArchiveError."""
+
+    def __init__(self, url: str, *, seconds: float = READ_SECONDS) -> None:
+        """`seconds`: how long a request may take. Contacts nobody. Raises ConfigError."""
+        place, settings = settings_in(url)
+        self.url = url
+        self._seconds = seconds
+        config: dict[str, str] = dict(settings)
+        scheme = urlsplit(place).scheme
+        endpoint = settings.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL", "")
+        if scheme == "s3":
+            config = {**credentials_in(os.environ), **config}
+            # The digest of the payload is most of the CPU time of a put (ADR 28). TLS protects the payload as well.
+            config["unsigned_payload"] = str(not endpoint.startswith("http:")).lower()
+        client: ClientConfig = {
+            "timeout": timedelta(seconds=seconds),
+            "connect_timeout": timedelta(seconds=min(seconds, 5.0)),
+            "allow_http": endpoint.startswith("http:"),
+        }
+        # A request that has timed out is not repeated: retries are for connections that were closed, and for 5xx.
+        retry: RetryConfig = {
+            "max_retries": 2,
+            "backoff": {
+                "init_backoff": timedelta(milliseconds=100),
+                "max_backoff": timedelta(seconds=1),
+                "base": 2,
+            },
+            "retry_timeout": timedelta(seconds=seconds / 2),
+        }
+        try:
+            self._store = from_url(place, config=cast("S3Config", config), client_options=client, retry_config=retry)
+        except (exceptions.BaseError, ValueError) as error:
+            raise ConfigError("blobs", f"{url!r}: {_first_line(error)}") from error
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store an object, whole or not at all. Raises StoreFailed; it may then be stored all the same, or be later."""
+        with self._writing(name):
+            obstore.put(self._store, name, data, use_multipart=False)
+
+    def delete(self, name: str) -> None:
+        """Nothing happens if there is none."""
+        with self._writing(name), suppress(exceptions.NotFoundError):
+            obstore.delete(self._store, name)
+
+    def get(self, name: str) -> bytes:
+        """A whole object. Raises ObjectMissing."""
+        with self._reading(name):
+            return bytes(obstore.get(self._store, name).bytes())
+
+    def get_range(self, name: str, offset: int, length: int) -> bytes:
+        """Part of an object: less than `length` bytes if it ends before that. Raises ObjectMissing."""
+        try:
+            with self._reading(name):
+                return bytes(obstore.get_range(self._store, name, start=offset, length=length))
+        except ObjectMissing:
+            raise
+        except ArchiveError:
+            size = self.size(name)
+            if size is None or offset + length <= size:
+                raise
+            return self.get(name)[offset:]
+
+    def size(self, name: str) -> int | None:
+        """The length of an object in bytes; None if there is none."""
+        try:
+            with self._reading(name):
+                return int(obstore.head(self._store, name)["size"])
+        except ObjectMissing:
+            return None
+
+    def names(self) -> Iterator[str]:
+        """All objects below the prefix."""
+        with self._reading(self.url):
+            for chunk in obstore.list(self._store):
+                yield from (str(each["path"]) for each in chunk)
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (exceptions.BaseError, OSError) as error:
+            raise StoreFailed(f"{name}: {_first_line(error)}") from error
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (exceptions.NotFoundError, FileNotFoundError) as error:
+            raise ObjectMissing(f"{name}: there is no such object in {self.url}") from error
+        except (exceptions.BaseError, OSError) as error:
+            raise ArchiveError(f"{name}: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    """What the driver says, without the debugging output below it."""
+    return " ".join(str(error).partition("\n\nDebug source")[0].split())[:500]

@@ -1,0 +1,92 @@
+"""URLs of object storage, and where credentials come from."""
+
+from pathlib import Path
+
+import pytest
+
+from gossamer.backends.objects.address import check_url, credentials_in
+from gossamer.backends.objects.owner import check_owner, settle_owner
+from gossamer.backends.objects.storage import ObjectMissing, ObjectStorage
+from gossamer.errors import ConfigError, NotThisCrawl
+from tests.s3_server import BUCKET, S3Server
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://bucket",
+        "s3://bucket/some/prefix",
+        "s3://bucket/prefix?endpoint=http://127.0.0.1:9000&region=eu-1",
+        "gs://bucket/prefix",
+        "az://account/container/prefix",
+    ],
+)
+def test_urls_of_all_providers_are_accepted(url: str) -> None:
+    check_url(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("s3:", "is not a URL of the form"),
+        ("s3:///prefix", "is not a URL of the form"),
+        ("ftp://bucket/prefix", "is not a URL of the form"),
+        ("s3://user:secret@bucket/prefix", "credentials do not belong into the URL"),
+        ("s3://bucket/prefix?secret_access_key=x", "'secret_access_key' is not a setting of s3:// URLs"),
+        ("gs://bucket/prefix?endpoint=x", "'endpoint' is not a setting of gs:// URLs"),
+    ],
+)
+def test_other_urls_are_refused_without_showing_a_secret(url: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem) as raised:
+        check_url(url)
+
+    assert "user:secret" not in str(raised.value)
+
+
+def test_the_files_of_aws_say_what_the_environment_does_not(tmp_path: Path) -> None:
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws/credentials").write_text(
+        "[default]\naws_access_key_id = one\naws_secret_access_key = s%1\n"
+        "[crawler]\naws_access_key_id = two\naws_secret_access_key = s2\naws_session_token = t\n"
+    )
+    (tmp_path / ".aws/config").write_text("[default]\nregion = eu-1\n[profile crawler]\nregion = eu-2\n")
+    home = {"HOME": str(tmp_path)}
+
+    assert credentials_in(home) == {"access_key_id": "one", "secret_access_key": "s%1", "region": "eu-1"}
+    assert credentials_in({**home, "AWS_PROFILE": "crawler"}) == {
+        "access_key_id": "two",
+        "secret_access_key": "s2",
+        "session_token": "t",
+        "region": "eu-2",
+    }
+    assert credentials_in({**home, "AWS_ACCESS_KEY_ID": "three", "AWS_REGION": "us-1"}) == {}
+    assert credentials_in({"HOME": str(tmp_path / "nobody")}) == {}
+
+
+def test_a_prefix_belongs_to_the_first_crawl_that_names_it(s3: S3Server, tmp_path: Path) -> None:
+    storage = ObjectStorage(s3.url(f"{BUCKET}/{tmp_path.name}"))
+    with pytest.raises(NotThisCrawl, match="no objects of a crawl"):
+        check_owner(storage, "first")
+
+    settle_owner(storage, "first")
+    settle_owner(storage, "first")
+
+    with pytest.raises(NotThisCrawl, match="objects of another crawl"):
+        settle_owner(storage, "second")
+
+
+def test_objects_are_put_read_in_part_listed_and_deleted(s3: S3Server, tmp_path: Path) -> None:
+    storage = ObjectStorage(s3.url(f"{BUCKET}/{tmp_path.name}"))
+    storage.put("1/a.warc.gz", b"0123456789")
+
+    assert storage.get_range("1/a.warc.gz", 2, 3) == b"234"
+    assert storage.get_range("1/a.warc.gz", 8, 5) == b"89"
+    assert storage.get_range("1/a.warc.gz", 20, 5) == b""
+    assert (storage.size("1/a.warc.gz"), storage.size("1/b.warc.gz")) == (10, None)
+    assert list(storage.names()) == ["1/a.warc.gz"]
+    storage.delete("1/a.warc.gz")
+    storage.delete("1/a.warc.gz")
+    with pytest.raises(ObjectMissing, match=r"1/a\.warc\.gz: there is no such object"):
+        storage.get("1/a.warc.gz")
+    with pytest.raises(ObjectMissing, match=r"1/a\.warc\.gz: there is no such object"):
+        storage.get_range("1/a.warc.gz", 0, 1)
