@@ -71,7 +71,7 @@ UPDATE partitions SET epoch = $1, released = CASE released WHEN 'new' THEN 'give
 SELECT part, released FROM partitions WHERE epoch = $1
 
 -- name: give_partitions
-UPDATE partitions p SET epoch = NULL, released = t.released, deaths = 0, free_from = '-infinity'
+UPDATE partitions p SET epoch = NULL, released = t.released, deaths = 0, free_from = to_timestamp(0)
 FROM unnest($2::smallint[], $3::text[]) t (part, released)
 WHERE p.part = t.part AND p.epoch = $1
 
@@ -184,7 +184,7 @@ UPDATE fence SET alive = false WHERE alive
 UPDATE workers SET state = 'dead' WHERE state IN ('active', 'draining')
 
 -- name: free_all_partitions
-UPDATE partitions SET epoch = NULL, released = 'lost', free_from = '-infinity'
+UPDATE partitions SET epoch = NULL, released = 'lost', free_from = to_timestamp(0)
 
 -- name: free_all_gates
 UPDATE gates SET epoch = NULL, released = 'lost', wanted = false

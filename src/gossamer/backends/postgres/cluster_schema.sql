@@ -40,7 +40,7 @@ CREATE TABLE partitions (
     epoch         bigint,                           -- NULL: free
     released      text NOT NULL DEFAULT 'new',      -- by its last owner: new, given, dead, lost; `given` as well once it has rested
     deaths        integer NOT NULL DEFAULT 0,       -- of its owners, in a row
-    free_from     timestamptz NOT NULL DEFAULT '-infinity'
+    free_from     timestamptz NOT NULL DEFAULT to_timestamp(0)
 );
 CREATE INDEX partitions_owner ON partitions (epoch);
 
