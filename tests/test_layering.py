@@ -59,8 +59,8 @@ OURS: dict[str, tuple[str, ...]] = {
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its store.
     "service": (
-        *("model", "errors", "clock", "config", "crawl", "seed", "filter", "observe", "reports", "ipc", "sketch"),
-        *("fetch.dns.policy", "store.table.bulk_changes", "version"),
+        *("model", "errors", "clock", "config", "crawl", "seed", "filter", "observe", "reports", "sketch"),
+        *("store.ports", "store.table.orders", "version"),
     ),
     # A crawl by several processes: opens the same session in each of them.
     "workers": (
@@ -124,7 +124,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",
     ),
-    "concurrent": ("store.threads", "crawl", "service.queries"),
+    "concurrent": ("store.threads", "crawl", "service"),
     "threading": ("observe.log", "library", "cluster.heartbeat"),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres"),
@@ -158,6 +158,8 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The opener: stores by the scheme of their URL, behind the ports of store and reports.
         ("crawl.run.opener", "backends"),
         ("crawl.run.opener", "reports"),
+        # Orders about URLs: it reads which ones they concern.
+        ("crawl.run.steering", "reports"),
         # Search engines are plugins that the configuration names.
         ("seed.search", "config"),
         # The estimate is shown by `status` and in snapshots.

@@ -65,6 +65,14 @@ class HostOverrides:
         if delay is not None:
             self.delays[host] = delay
 
+    def replace_with(self, others: "HostOverrides") -> None:
+        """Become equal to `others`; who holds these sets goes on with them."""
+        for own, other in ((self.paused, others.paused), (self.dropped, others.dropped)):
+            own.clear()
+            own |= other
+        self.delays.clear()
+        self.delays |= others.delays
+
     def add(self, others: "HostOverrides") -> None:
         """Add the overrides of other hosts."""
         self.paused |= others.paused

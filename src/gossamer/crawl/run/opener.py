@@ -22,6 +22,7 @@ from gossamer.config.load import Config, known_shape
 from gossamer.crawl.run.directory import (
     ARCHIVE,
     DATABASE,
+    STATUS,
     CrawlDirectory,
     existing_parts,
     holds_crawl,
@@ -29,10 +30,15 @@ from gossamer.crawl.run.directory import (
     read_layout,
 )
 from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema
+from gossamer.observe.snapshot import StatusFile
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
-from gossamer.store.ports import ContactJournal, Tables
+from gossamer.store.ports import ContactJournal, Database, LiveStatus, Tables
+from gossamer.store.table.orders import LiveRow
+
+SOLE_WORKER = "worker"
+"""The name under which the worker of a crawl by one leaves its live status."""
 
 
 class StoreKind(NamedTuple):
@@ -44,6 +50,7 @@ class StoreKind(NamedTuple):
     commits will do."""
     open_journal: Callable[[CrawlDirectory], ContactJournal]
     """The contact journal that goes with them."""
+    poll_seconds: float = 0.05  # between two looks for new orders
     in_directory: bool = False  # the tables are in the crawl's directory, which is what the URL names
     one_process: bool = False  # the store ends with the process that has made it
 
@@ -70,7 +77,10 @@ STORES: dict[str, StoreKind] = {
         one_process=True,
     ),
     "postgresql": StoreKind(
-        "postgresql://HOST/DATABASE", _postgres_tables, lambda directory: ContactLog(directory.contacts)
+        "postgresql://HOST/DATABASE",
+        _postgres_tables,
+        lambda directory: ContactLog(directory.contacts),
+        poll_seconds=0.25,
     ),
 }
 """The scheme of a store's URL -> what is kept there. The first is that of a crawl whose directory alone is given."""
@@ -253,7 +263,24 @@ def remembered_options(location: CrawlLocation) -> dict[str, object]:
 def open_part(location: CrawlLocation) -> CrawlReader:
     """The store of a crawl by one worker, or of one of several, for a reader of which there are several. Raises
     NotThisCrawl, OldSchema or StoreFailed."""
-    return TableReader(_tables_of(location, location.directory).open_reader(small=True))
+    return TableReader(open_part_database(location))
+
+
+def open_part_database(location: CrawlLocation) -> Database:
+    """The same as a bare connection, which only reads."""
+    return _tables_of(location, location.directory).open_reader(small=True)
+
+
+def open_steering(location: CrawlLocation) -> Database:
+    """The store of a crawl by one worker, for orders and settings. Raises NotThisCrawl, OldSchema or StoreFailed."""
+    return _tables_of(location, location.directory).open_steering()
+
+
+def live_status(location: CrawlLocation) -> LiveStatus:
+    """Where a worker of a crawl leaves its status: in its directory, or in a store that is not there."""
+    if is_on_server(location):
+        return LiveRow(lambda: open_steering(location), SOLE_WORKER)
+    return StatusFile(location.directory / STATUS)
 
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
