@@ -60,7 +60,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its store.
     "service": (
         *("model", "errors", "clock", "config", "crawl", "seed", "filter", "observe", "reports", "sketch"),
-        *("store.ports", "store.table.orders", "version"),
+        *("store.ports", "store.table.orders", "store.threads", "version"),
     ),
     # A crawl by several processes: opens the same session in each of them.
     "workers": (

@@ -8,7 +8,6 @@ of settings stays, since the crawl reads them whenever it can.
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -16,7 +15,7 @@ from gossamer.clock import Clock
 from gossamer.config.overrides import OVERRIDES_KEY, Limits, Overrides
 from gossamer.crawl.run.opener import CrawlLocation, open_part_database, open_steering, store_kind
 from gossamer.crawl.run.steering import DEAD, READMIT, SEEDS, STOP
-from gossamer.errors import NotThisCrawl, StoreFailed
+from gossamer.errors import StoreFailed
 from gossamer.model.states import meaning_of
 from gossamer.model.units import HostKey, Seconds
 from gossamer.observe.snapshot import LimitProgress, SteeringStatus
@@ -24,6 +23,7 @@ from gossamer.reports.records import DeadFilter
 from gossamer.service.live_view import LiveView
 from gossamer.store.ports import Database
 from gossamer.store.table.orders import Answer, OrderState, OrderTable, Settings
+from gossamer.store.threads import ConnectionThread
 
 T = TypeVar("T")
 
@@ -54,40 +54,6 @@ class Unavailable(Exception):
         super().__init__(reason)
 
 
-class _Connection:
-    """A connection to the store with a thread of its own, opened when it is needed and again after it has failed."""
-
-    def __init__(self, open_database: Callable[[], Database], name: str) -> None:
-        self._open = open_database
-        self._thread = ThreadPoolExecutor(1, name)
-        self._db: Database | None = None
-
-    async def run(self, use: Callable[[Database], T]) -> T:
-        """Raises StoreFailed."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run_here, use)
-
-    def _run_here(self, use: Callable[[Database], T]) -> T:
-        try:
-            if self._db is None:
-                self._db = self._open()
-            return use(self._db)
-        except NotThisCrawl as error:
-            raise StoreFailed(str(error)) from error
-        except StoreFailed:
-            self._close()
-            raise
-
-    def _close(self) -> None:
-        if self._db is not None:
-            with suppress(StoreFailed):
-                self._db.close()
-            self._db = None
-
-    def close(self) -> None:
-        self._thread.submit(self._close)
-        self._thread.shutdown()
-
-
 class Control:
     """Makes changes to one crawl."""
 
@@ -96,8 +62,8 @@ class Control:
         self._live = live
         self._clock = clock
         self._patience = patience
-        self._writing = _Connection(lambda: open_steering(location), "gossamer-order")
-        self._reading = _Connection(lambda: open_part_database(location), "gossamer-answer")
+        self._writing = ConnectionThread(lambda: open_steering(location), "gossamer-order")
+        self._reading = ConnectionThread(lambda: open_part_database(location), "gossamer-answer")
         self._slowest = max(_SLOWEST_LOOK, store_kind(location.store).poll_seconds)
         self._read: list[int] = []  # orders of which the answers were read: to be removed
 

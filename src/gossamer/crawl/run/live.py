@@ -5,6 +5,7 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from gossamer.crawl.events import Outcome
@@ -17,7 +18,7 @@ OUTCOMES_KEPT: Final = 50
 """Outcomes published: the last ones if there were more ..."""
 MOST_TEXT: Final = 32_768
 """... and only as many as have this many characters together: URLs can be very long."""
-_PATIENCE: Final = 1.0  # seconds for the last write
+_PATIENCE: Final = 1.0  # seconds for the removal
 
 
 class LivePublisher:
@@ -26,6 +27,7 @@ class LivePublisher:
 
     def __init__(self, live: LiveStatus, take_snapshot: Callable[[], Snapshot]) -> None:
         self._live = live
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-live")
         self._take_snapshot = take_snapshot
         self._writing: asyncio.Task[None] | None = None
         self._is_wanted = False  # once more, after the one that is being written
@@ -47,8 +49,9 @@ class LivePublisher:
                 self._is_wanted = False
                 taken = self._take_snapshot() if snapshot is None else snapshot
                 steering = None if self.steering is None else self.steering(taken)
-                await asyncio.to_thread(self._write_now, Status(os.getpid(), taken, steering))
-                if not self._is_wanted:
+                status = Status(os.getpid(), taken, steering)
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._write_now, status)
+                if not self._is_wanted or self._is_closed:
                     return
                 snapshot = None
         finally:
@@ -60,9 +63,12 @@ class LivePublisher:
     async def close(self) -> None:
         """Publish nothing more, and remove what was published."""
         self._is_closed = True
-        if self._writing is not None:
-            await asyncio.wait([self._writing], timeout=_PATIENCE)  # or it would be written after its removal
-        await asyncio.to_thread(self._live.clear)
+        removing = asyncio.get_running_loop().run_in_executor(self._thread, self._remove)
+        await asyncio.wait([removing], timeout=_PATIENCE)
+        self._thread.shutdown(wait=False)
+
+    def _remove(self) -> None:
+        self._live.clear()
         self._live.close()
 
 

@@ -36,6 +36,7 @@ from gossamer.seed.lists import with_scheme
 from gossamer.store.ports import Database
 from gossamer.store.table.bulk_changes import DROPPED, MOST
 from gossamer.store.table.orders import Order, OrderState, OrderTable, Settings, answer_order
+from gossamer.store.threads import ConnectionThread
 
 SEEDS, DEAD, READMIT, STOP = "seeds", "dead", "readmit", "stop"
 """The kinds of orders: seeds to add; dead letters to requeue or drop; a host whose dropped URLs are to be requeued; the
@@ -88,32 +89,26 @@ class Steering:
         """Apply what comes until cancelled. While the store cannot be read nothing is applied."""
         crawl = self._opened.crawl
         poll = store_kind(self._base.store).poll_seconds
-        db: Database | None = None
+        connection = ConnectionThread(crawl.tables.open_steering, "gossamer-orders")
         is_first = True
         try:
             while True:
                 try:
-                    if db is None:
-                        db = await asyncio.to_thread(crawl.tables.open_steering)
                     if is_first:
-                        await asyncio.to_thread(self._clean, db)
+                        await connection.run(self._clean)
                         is_first = False
                         self._begin()
-                    found = await asyncio.to_thread(self._look, db)
+                    version, text, orders = await connection.run(self._look)
                 except StoreFailed:
-                    if db is not None:
-                        db.close()
-                    db = None
                     await asyncio.sleep(poll)
                     continue
-                await self._apply(*found)
-                await asyncio.sleep(_BUSY_POLL if found[2] or self._applying else poll)
+                await self._apply(version, text, orders)
+                await asyncio.sleep(_BUSY_POLL if orders else poll)
         finally:
             for task in self._applying.values():
                 task.cancel()
-            crawl.engine.events.unsubscribe(self._outcomes)
-            if db is not None:
-                db.close()
+            self._opened.live.steering = None
+            connection.close()
 
     def _begin(self) -> None:
         """From now on the status says that orders are applied."""
