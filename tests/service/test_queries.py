@@ -27,7 +27,7 @@ def asked(folder: Path, ask: Callable[[ReadQueries], Awaitable[T]]) -> T:
     open_for_writing(folder / "crawl.db").close()
 
     async def main() -> T:
-        questions = ReadQueries(CrawlLocation(folder), Config(), VirtualClock())
+        questions = ReadQueries(CrawlLocation(folder), Config, VirtualClock())
         try:
             return await ask(questions)
         finally:
@@ -101,7 +101,7 @@ def test_hosts_are_read_from_the_current_database(tmp_path: Path) -> None:
     crawl = small_crawl(tmp_path / "crawl")  # a duplicate, a dead letter and a queued URL on one host
 
     async def main() -> list[tuple[object, ...]]:
-        questions = ReadQueries(CrawlLocation(crawl), Config(), VirtualClock())
+        questions = ReadQueries(CrawlLocation(crawl), Config, VirtualClock())
         found = []
         try:
             for _ in range(2):

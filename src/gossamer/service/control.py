@@ -162,7 +162,7 @@ class Control:
         """Have an order applied. Returns the answer. Raises Unavailable."""
         patience = patience or self._patience
         text, now = json.dumps(body), self._clock.now()
-        order_id = await self._write(lambda db: OrderTable(db).add(kind, text, now, read=self._taken()), patience)
+        order_id = await self._write(lambda db, read: OrderTable(db).add(kind, text, now, read=read), patience)
         return await self._answer(order_id, patience, is_shown=kind != STOP)
 
     async def _set(self, change: Callable[[Overrides], None], kind: str | None = None, body: object = None) -> Any:
@@ -177,28 +177,28 @@ class Control:
             return overrides.to_text()
 
         version, added = await self._write(
-            lambda db: Settings(db).change(OVERRIDES_KEY, changed, orders, now, read=self._taken()), self._patience
+            lambda db, read: Settings(db).change(OVERRIDES_KEY, changed, orders, now, read=read), self._patience
         )
         if not await self._until(lambda steering: steering.settings >= version, self._patience):
             raise Unavailable
         return await self._answer(added[0], self._patience) if added else None
 
-    def _taken(self) -> list[int]:
-        taken, self._read = self._read, []
-        return taken
-
-    async def _write(self, use: Callable[[Database], T], patience: float) -> T:
-        """Raises Unavailable if the store cannot be written to for as long as patience lasts."""
+    async def _write(self, use: Callable[[Database, Sequence[int]], T], patience: float) -> T:
+        """`use` also removes the orders with these ids. Raises Unavailable if the store cannot be written to for as
+        long as patience lasts."""
+        latest = self._live.latest
+        if latest is not None and latest.stopping:
+            raise Unavailable("the service is stopping")
         if not self.available:
-            latest = self._live.latest
-            is_stopping = latest is not None and latest.stopping
-            raise Unavailable("the service is stopping") if is_stopping else Unavailable
+            raise Unavailable
         end = self._clock.monotonic() + patience
+        read, self._read = self._read, []
         while True:
             try:
-                return await self._writing.run(use)
+                return await self._writing.run(lambda db: use(db, read))
             except StoreFailed:
                 if self._clock.monotonic() >= end:
+                    self._read += read
                     raise Unavailable from None
                 await asyncio.sleep(_SLOWEST_LOOK)
 

@@ -170,6 +170,12 @@ async def _serve(
     location = CrawlLocation.of(config)
     clock = SteadyClock()
     view = LiveView(live_status(location), crawl, config, clock)
+
+    def reload() -> None:
+        with suppress(UsageError):  # the crawl has said so in its log
+            view.config = reread()
+
+    loop.add_signal_handler(signal.SIGHUP, reload)
     doors = [Doorway() for _ in listening.opened]
     servers = [Server(server_config(door)) for door in doors]
     serving = [
@@ -182,16 +188,10 @@ async def _serve(
     if view.is_open:
         dependencies = Dependencies()
         dependencies.crawl = view
-        dependencies.queries = queries = ReadQueries(location, config, clock_of(location.directory))
+        dependencies.queries = queries = ReadQueries(location, lambda: view.config, clock_of(location.directory))
         dependencies.metrics = Metrics(lambda: view.latest)
         dependencies.control = control = Control(location, view, clock, patience=COMMIT_PATIENCE)
         dependencies.stream = stream = EventStream(view)
-
-        def reload() -> None:
-            with suppress(UsageError):  # the crawl has said so in its log
-                view.config = queries.config = reread()
-
-        loop.add_signal_handler(signal.SIGHUP, reload)
         _open_doors(doors, make_app(dependencies), config)
         watching = loop.create_task(view.watch(stream.update))
         end.send(READY)

@@ -31,9 +31,9 @@ AT_ONCE = 4
 class ReadQueries:
     """Queries about one crawl."""
 
-    def __init__(self, location: CrawlLocation, config: Config, clock: Clock) -> None:
-        """`config`: without the overrides; replaced when it is read again."""
-        self.config = config
+    def __init__(self, location: CrawlLocation, configured: Callable[[], Config], clock: Clock) -> None:
+        """`configured` returns the current configuration, without the overrides."""
+        self._configured = configured
         self._location = location
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-query")
@@ -50,8 +50,8 @@ class ReadQueries:
 
     def _policies(self, overrides: Overrides) -> PolicyCache:
         """The policies of the current configuration."""
-        config, rules = overrides.apply_limits(self.config), self._rules
-        if rules is None or rules.config != config:
+        config, rules = overrides.apply_limits(self._configured()), self._rules
+        if rules is None or (rules.config is not config and rules.config != config):
             self._rules = rules = PolicyCache(config)
         return rules
 
@@ -79,7 +79,7 @@ class ReadQueries:
 
     async def limits(self) -> Limits:
         """The limits in force."""
-        return await self._run(lambda reader: limits_of(self._overrides(reader).apply_limits(self.config)))
+        return await self._run(lambda reader: limits_of(self._overrides(reader).apply_limits(self._configured())))
 
     async def pages(
         self, wanted: PageFilter, after: int, contains: str | None, most: int, *, parts: bool = False

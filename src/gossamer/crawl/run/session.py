@@ -94,7 +94,8 @@ async def session(
         crawl.engine.events.subscribe(pages)
     hooked = _start_hooks(crawl, named, log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
-    live = LivePublisher(live_status(CrawlLocation.of(config)._replace(directory=crawl.directory.path)), watch.snapshot)
+    location = CrawlLocation.of(config)._replace(directory=crawl.directory.path)
+    live = LivePublisher(live_status(location, read_only=False), watch.snapshot)
     ticking = asyncio.create_task(_tick(watch, display, log, live))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())

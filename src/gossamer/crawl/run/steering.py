@@ -76,6 +76,7 @@ class Steering:
         self._run = f"{1000 * opened.crawl.clock.now():.0f}"
         self._rests: tuple[int, ...] = ()
         self._looks = 0
+        self._clean_at = 0.0  # monotonic
         opened.crawl.engine.pause(overrides.paused)
 
     @property
@@ -95,9 +96,11 @@ class Steering:
             while True:
                 try:
                     if is_first:
-                        await connection.run(self._clean)
+                        await connection.run(self._end_former_run)
                         is_first = False
                         self._begin()
+                    if crawl.clock.monotonic() >= self._clean_at:
+                        await connection.run(self._clean)
                     version, text, orders = await connection.run(self._look)
                 except StoreFailed:
                     await asyncio.sleep(poll)
@@ -116,13 +119,17 @@ class Steering:
         self._opened.live.steering = self._status
         self._opened.live.publish()
 
-    def _clean(self, db: Database) -> None:
-        """What a run before this one has left: answers that nobody reads, and orders to stop, which meant that run."""
-        orders = OrderTable(db)
-        orders.clear(Instant(self._opened.crawl.clock.now() - _OLD))
-        for order in orders.new(_MOST_ORDERS):
+    def _end_former_run(self, db: Database) -> None:
+        """Refuse orders to stop that were left by a run before this one: they meant that one."""
+        for order in OrderTable(db).new(_MOST_ORDERS):
             if order.kind == STOP:
                 answer_order(db, order.id, json.dumps("that run has ended"), OrderState.REFUSED)
+
+    def _clean(self, db: Database) -> None:
+        """Remove answers that nobody has read, because their client or an API process is gone."""
+        clock = self._opened.crawl.clock
+        OrderTable(db).clear(Instant(clock.now() - _OLD))
+        self._clean_at = clock.monotonic() + _OLD
 
     def _look(self, db: Database) -> tuple[int, str | None, list[Order]]:
         """The version of the settings, their text if it is another than before, and new orders."""

@@ -125,9 +125,10 @@ class Settings:
 class LiveRow:
     """`store.ports.LiveStatus` in a row."""
 
-    def __init__(self, open_steering: Callable[[], Database], worker: str) -> None:
-        """The connection is opened when it is first needed, and again after it has failed."""
-        self._open = open_steering
+    def __init__(self, open_database: Callable[[], Database], worker: str) -> None:
+        """`open_database` opens a connection for steering or, to read, any other: when it is first needed, and again
+        after it has failed."""
+        self._open = open_database
         self._worker = worker
         self._db: Database | None = None
 
