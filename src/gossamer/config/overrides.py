@@ -100,6 +100,11 @@ class Overrides:
     limits: Limits | None = None  # None: those of the configuration
     paused: bool = False  # the whole crawl
     hosts: HostOverrides = field(default_factory=HostOverrides)
+    limit_changes: int = 0  # how often limits were set: the same ones, set again, are applied again
+
+    def set_limits(self, limits: Limits) -> None:
+        self.limits = limits
+        self.limit_changes += 1
 
     def apply_limits(self, config: Config) -> Config:
         """The configuration with these limits."""
@@ -120,6 +125,7 @@ class Overrides:
                 "paused_hosts": sorted(hosts.paused),
                 "dropped_hosts": sorted(hosts.dropped),
                 "delays": hosts.delays,
+                "limit_changes": self.limit_changes,
             }
         )
 
@@ -138,6 +144,7 @@ class Overrides:
                 set(map(HostKey, stored["dropped_hosts"])),
                 {HostKey(host): Seconds(float(delay)) for host, delay in stored["delays"].items()},
             ),
+            stored.get("limit_changes", 0),
         )
 
 

@@ -128,11 +128,7 @@ class Control:
         """Apply these limits to all URLs: queued ones become excluded, and URLs that only the old limits excluded are
         requeued. Returns when that is committed, or after some seconds with the progress so far; the rest is then done
         in the background."""
-
-        def change(overrides: Overrides) -> None:
-            overrides.limits = limits
-
-        await self._set(change)
+        await self._set(lambda overrides: overrides.set_limits(limits))
         await self._until(lambda steering: steering.limits.complete, ENFORCEMENT_PATIENCE)
         return self.limit_progress
 

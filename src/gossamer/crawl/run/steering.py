@@ -211,8 +211,9 @@ class Steering:
             opened, before = self._opened, self._overrides
             hosts = HostOverrides()
             hosts.add(before.hosts)
-            if wanted.limits is not None and wanted.limits != before.limits:
+            if wanted.limits is not None and wanted.limit_changes != before.limit_changes:
                 await self._change_limits(wanted.limits)
+                before.limit_changes = wanted.limit_changes
             before.hosts.replace_with(wanted.hosts)
             _log_hosts(opened.log, hosts, wanted.hosts)
             if wanted.paused is not before.paused:
