@@ -30,6 +30,8 @@ T = TypeVar("T")
 ENFORCEMENT_PATIENCE = 10.0
 """Seconds that a request waits until changed limits are applied to all known URLs; then it says how many are left."""
 _FIRST_LOOK, _SLOWEST_LOOK = 0.01, 0.1  # seconds between looks for an answer
+SLOW_PATIENCE = 15.0
+"""Seconds that a request waits for a crawl that goes on, but whose commits take long."""
 _SHOW_PATIENCE: Final = 2.0  # seconds until an applied order must be seen in the status
 
 
@@ -172,12 +174,21 @@ class Control:
             change(overrides)
             return overrides.to_text()
 
+        since = self._clock.monotonic()
         version, added = await self._write(
             lambda db, read: Settings(db).change(OVERRIDES_KEY, changed, orders, now, read=read), self._patience
         )
-        if not await self._until(lambda steering: steering.settings >= version, self._patience):
-            raise Unavailable
+        while not await self._until(lambda steering: steering.settings >= version, _SLOWEST_LOOK):
+            if self._has_waited(since, self._patience):
+                raise Unavailable
         return await self._answer(added[0], self._patience) if added else None
+
+    def _has_waited(self, since: float, patience: float) -> bool:
+        """Whether a request has waited long enough for the crawl: longer for one that is only slow than for one that
+        fails or says nothing."""
+        waited = self._clock.monotonic() - since
+        is_stuck = self._live.age >= patience or not self.available
+        return waited >= patience and (is_stuck or waited >= SLOW_PATIENCE)
 
     async def _write(self, use: Callable[[Database, Sequence[int]], T], patience: float) -> T:
         """`use` also removes the orders with these ids. Raises Unavailable if the store cannot be written to for as
@@ -200,7 +211,7 @@ class Control:
 
     async def _answer(self, order_id: int, patience: float, *, is_shown: bool = True) -> Any:
         """The answer to an order, once what it did is seen in the status too."""
-        end, pause = self._clock.monotonic() + patience, _FIRST_LOOK
+        since, pause = self._clock.monotonic(), _FIRST_LOOK
         while True:
             await asyncio.sleep(pause)
             pause = min(1.5 * pause, self._slowest)
@@ -208,7 +219,7 @@ class Control:
                 found = await self._reading.run(lambda db: OrderTable(db).answer(order_id))
                 if found is not None:
                     break
-            if self._clock.monotonic() >= end:
+            if self._has_waited(since, patience):
                 await self._withdraw(order_id)
                 raise Unavailable
         self._read.append(order_id)

@@ -41,8 +41,12 @@ class LiveView:
         if self._latest is None or self._latest[0] is not status:
             self._latest = status, replace(status.snapshot, front=own_use())
         snapshot = self._latest[1]
-        is_stale = self._clock.monotonic() - self._read_at >= STALE_AFTER
-        return replace(snapshot, store_failing=True) if is_stale else snapshot
+        return replace(snapshot, store_failing=True) if self.age >= STALE_AFTER else snapshot
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last status came."""
+        return self._clock.monotonic() - self._read_at
 
     @property
     def is_open(self) -> bool:
