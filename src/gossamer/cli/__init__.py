@@ -7,6 +7,7 @@ loads a fetcher. `config_options` is the table of the options that are also keys
 
 COMMANDS: dict[str, str] = {
     "crawl": "crawl from seeds; resumes the crawl in the directory",
+    "worker": "join a crawl that several workers share",
     "serve": "crawl as a service that is controlled over HTTP",
     "demo": "crawl a simulated web on this machine and print the report",
     "simweb": "serve a simulated web (HTTP and DNS on loopback)",

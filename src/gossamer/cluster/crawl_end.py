@@ -2,6 +2,9 @@
 
 from gossamer.cluster.ports import Session
 
+ENDED = ("finished", "page_limit", "stopped")
+"""The states of a crawl in which workers leave."""
+
 
 def finish(session: Session) -> bool:
     """In a transaction behind the fence, by an idle worker: end the crawl if nothing is queued, on its way or due, or
@@ -12,9 +15,7 @@ def finish(session: Session) -> bool:
     """
     found = session.fetch_one("lock_crawl")
     assert found is not None, "a crawl has a row"
-    if found[0] == "finished":
-        return True
-    return session.execute("finish_crawl") == 1
+    return found[0] in ENDED or session.execute("finish_crawl") == 1 or session.execute("reach_page_limit") == 1
 
 
 def hold_open(session: Session) -> str:

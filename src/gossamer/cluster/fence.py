@@ -44,7 +44,7 @@ class Fence:
 
     def __init__(self, session: Session, epoch: Epoch) -> None:
         self._session = session
-        self.epoch = epoch
+        self.epoch: Epoch = epoch
         self.commits = 0
         """On record, as far as this worker knows."""
         self.stored = 0

@@ -72,7 +72,8 @@ class Heartbeat:
         """Send no more heartbeats. The lease ends at once."""
         self.lease.revoke()
         self._stopping.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _run(self) -> None:
         try:

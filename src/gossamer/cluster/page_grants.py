@@ -1,7 +1,24 @@
 """Pages granted to workers in advance, so that all of them together store no more than the limit of the crawl."""
 
-from gossamer.cluster.fence import Fence
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
 from gossamer.cluster.ports import Session
+from gossamer.model.units import Epoch
+
+T = TypeVar("T")
+
+
+class FencedPages(Protocol):
+    """The transactions of a worker, and the pages that it has stored in them (`fence.Fence` is one)."""
+
+    @property
+    def epoch(self) -> Epoch: ...
+
+    @property
+    def stored(self) -> int: ...
+
+    def run(self, work: Callable[[], T]) -> T: ...
 
 
 def next_grant(free: int, workers: int) -> int:
@@ -17,7 +34,7 @@ class PageGrants:
     not use is free again without anybody's doing.
     """
 
-    def __init__(self, session: Session, fence: Fence) -> None:
+    def __init__(self, session: Session, fence: FencedPages) -> None:
         self._session, self._fence = session, fence
         self.granted = 0
         """Pages that this worker may store in its life."""

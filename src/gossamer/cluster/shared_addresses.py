@@ -99,6 +99,15 @@ class SharedAddresses:
         self._asked.clear()
         return GatePlan(take, release) if take or release or self.held else None
 
+    @property
+    def has_requests(self) -> bool:
+        """Whether an address is asked for that the next plan takes."""
+        return bool(self._asked)
+
+    def rests(self, now: Instant) -> tuple[tuple[str, Seconds], ...]:
+        """All addresses that this worker holds, with the seconds that are left of their rest."""
+        return tuple((a, Seconds(max(held.not_before - now, 0.0))) for a, held in sorted(self.held.items()))
+
     def apply(self, answer: GateAnswer, now: Instant) -> None:
         """What the exchange has come to. `now` is later than its commit."""
         for address, _ in answer.plan.release:

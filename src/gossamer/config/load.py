@@ -15,6 +15,7 @@ import msgspec
 
 from gossamer.config.sections import (
     ArchiveSection,
+    ClusterSection,
     ContentSection,
     FetchSection,
     FilterSection,
@@ -90,6 +91,7 @@ class Config(Section, frozen=True, kw_only=True):
     sitemaps: SitemapsSection = SitemapsSection()
     recrawl: RecrawlSection = RecrawlSection()
     log: LogSection = LogSection()
+    cluster: ClusterSection = ClusterSection()
     service: ServiceSection = ServiceSection()
     host: dict[str, HostSection] = msgspec.field(default_factory=dict)
 
@@ -124,6 +126,24 @@ class Config(Section, frozen=True, kw_only=True):
         found = re.match(r"[A-Za-z_-]+", self.user_agent)
         assert found is not None
         return found.group()
+
+
+CONFIG_KEY = "config"
+"""The fact that has the whole configuration of a crawl that workers share."""
+_OF_PROCESS = ("dir", "store", "unsafe_store", "seeds", "max_pages", "min_pages", "workers", "json", "quiet", "log")
+"""What a worker that joins a crawl does not take from the process that has started it."""
+
+
+def config_to_text(config: "Config") -> str:
+    """The configuration as it is stored for workers that join. Credentials are not part of it, only the names of the
+    variables that hold them."""
+    found = msgspec.to_builtins(config)
+    return msgspec.json.encode({key: value for key, value in found.items() if key not in _OF_PROCESS}).decode()
+
+
+def config_from_text(text: str, **own: object) -> "Config":
+    """The configuration of a worker that joins, with options of its own."""
+    return make_config({}, {**msgspec.json.decode(text), **own})
 
 
 _FIXED = (

@@ -247,6 +247,17 @@ class LogSection(Section, frozen=True, kw_only=True):
             raise ValueError("pages must be the name of a file, or '-' for standard output, not ''")
 
 
+class ClusterSection(Section, frozen=True, kw_only=True):
+    """How workers share a crawl on PostgreSQL."""
+
+    ttl: Annotated[float, about("seconds without an answer from the server after which a worker contacts no host")] = (
+        10.0
+    )
+
+    def __post_init__(self) -> None:
+        at_least(self, 0.5, "ttl")
+
+
 class ServiceSection(Section, frozen=True, kw_only=True):
     """The admin API of `gossamer serve`."""
 

@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from gossamer.clock import Clock, FastClock
 from gossamer.crawl.document.queue import DocumentQueue
@@ -21,7 +21,7 @@ from gossamer.errors import GossamerError
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.frontier.decisions import WaitUntil
 from gossamer.model.batch import Batch, Committed, RetiredHost
-from gossamer.model.loads import Loaded
+from gossamer.model.loads import HostLoaded, Loaded
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.task import Visit
@@ -73,6 +73,22 @@ class EngineLimits:
     high_water: float = 0.8  # saturation (see there) at which no visit is started
     max_pages: int | None = None
     max_hosts: int = 10_000  # with a back queue in memory
+
+
+class CrawlSharing(Protocol):
+    """What an engine asks where workers share a crawl (`crawl.run.member`). Called on the event loop."""
+
+    def page_room(self, unsettled: int) -> int | None:
+        """How many visits may start, given how many are in progress; None: no limit."""
+        ...
+
+    def loaded(self, host: HostLoaded) -> HostLoaded:
+        """A host of a partition that was taken over: when it may be contacted first."""
+        ...
+
+    def on_idle(self) -> None:
+        """There is nothing to do in the partitions of this worker."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +152,7 @@ class Engine(CrawlObserver):
         self.finished = False
         self._is_running = False
         self._is_kept_open = False  # with nothing left to do, wait for more
+        self.sharing: CrawlSharing | None = None  # with other workers
         self.paused = False  # start no visit
         self._load_detector = LoadDetector()
         observers.subscribe(stages.limit_enforcement)
@@ -194,6 +211,9 @@ class Engine(CrawlObserver):
             return 0
         if limits.concurrency == 1 and not self._order_is_known():
             return 0
+        if self.sharing is not None:
+            room = self.sharing.page_room(len(self._slots) + len(self.documents))
+            return free if room is None else min(free, room)
         if limits.max_pages is not None:  # every visit in progress may become a page, and the limit is exact
             free = min(free, limits.max_pages - self.pages - len(self._slots) - len(self.documents))
         return free
@@ -248,6 +268,9 @@ class Engine(CrawlObserver):
         """The frontier has nothing to start or to wait for. The crawl is not over while anything is in progress."""
         if not self._nothing_in_progress() or not self._frontier.is_quiet:
             return
+        if self.sharing is not None:
+            self._on_share_idle(self.sharing)
+            return
         if self._counters.total["state:queued"] == 0:
             if self.readmission.is_pending:
                 return  # it calls when it is complete, or has found something
@@ -263,6 +286,34 @@ class Engine(CrawlObserver):
         else:
             waiting = self._counters.total["state:queued"]
             self.fail(GossamerError(f"{waiting} URLs are queued, but the frontier cannot find them"))
+
+    def _on_share_idle(self, sharing: CrawlSharing) -> None:
+        """What is queued elsewhere is not known here: the store is asked whether the crawl has ended."""
+        if not self._rewound:
+            self._rewound = True
+            self._frontier.rewind()
+            self.pump()
+        elif not self.readmission.is_pending:
+            if self.requeue.on_queue_empty():
+                sharing.on_idle()
+            elif self.requeue.next_check_at == 0.0:
+                self.pump_soon()
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether nothing is in progress and no page may be stored, or nothing is left to do."""
+        return self._is_running and not self.readmission.is_pending and self._nothing_in_progress()
+
+    def end(self, reason: StopReason) -> None:
+        """The crawl has ended, by decision of all its workers: finish what is in flight, commit it, and end."""
+        self.finished = reason == "finished"
+        self.stop(reason)
+
+    def reread(self) -> None:
+        """Partitions were taken over: look for URLs there."""
+        self._rewound = False
+        self.requeue.rescan()
+        self.pump_soon()
 
     def _nothing_in_progress(self) -> bool:
         """Whether nothing can happen before a date comes. An open batch is committed without delay."""
@@ -338,6 +389,8 @@ class Engine(CrawlObserver):
         for front in loaded.fronts:
             self._frontier.add_front(front.front, front.entries, front.next_due, loaded.number)
         for host in loaded.hosts:
+            if self.sharing is not None:
+                host = self.sharing.loaded(host)
             if host.record is not None:
                 self.observers.host_loaded(host.record, host.robots)
             self._frontier.add_host(host.host_id, host.record, host.classes, loaded.number, now)

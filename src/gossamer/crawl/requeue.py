@@ -122,6 +122,11 @@ class Requeue(CrawlObserver):
         """Requeued URLs that wait to be visited."""
         return self._waiting
 
+    def rescan(self) -> None:
+        """Other URLs may be due than those that were found so far: partitions were taken over."""
+        self._next_due = self._next_missing = self.next_check_at = self._next_early_check = 0.0
+        self._cursor, self._done = _FIRST, False
+
     def schedule(self, now: Instant) -> None:
         """Requeue what is due, as much as the limits allow."""
         self.next_check_at = math.inf

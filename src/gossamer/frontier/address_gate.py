@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from gossamer.frontier.ports import OtherWorkers
 from gossamer.model.units import HostId, Instant
 
+_OWN = ("domain:", "proxy:")
+"""Beginnings of keys that stand for no address: all hosts of such a gate belong to one worker."""
+
 
 @dataclass(slots=True)
 class AddressGate:
@@ -46,7 +49,11 @@ class AddressGates:
         gate = self.for_address(address, now)
         if not gate.is_open(now):
             return False
-        if self.others is not None and (until := self.others.acquire(address, now)) is not None:
+        if (
+            self.others is not None
+            and not address.startswith(_OWN)
+            and (until := self.others.acquire(address, now)) is not None
+        ):
             gate.not_before = max(gate.not_before, until)
             return False
         gate.busy_with = host_id
@@ -54,7 +61,7 @@ class AddressGates:
 
     def leave(self, gate: AddressGate, address: str) -> None:
         gate.busy_with = None
-        if self.others is not None:
+        if self.others is not None and not address.startswith(_OWN):
             self.others.release(address, gate.not_before)
 
     def __len__(self) -> int:

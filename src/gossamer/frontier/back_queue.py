@@ -259,6 +259,14 @@ class HostQueue:
             self.more[front] = False
         self.rewound = True
 
+    def release_unread(self) -> None:
+        """Load nothing more until something is added. Where no visit is in flight, drop the URLs in memory as well."""
+        if self.state is EMPTY:
+            self.release()
+        else:
+            for front in range(len(self.more)):
+                self.more[front] = False
+
     # --- loading ---------------------------------------------------------------------------------------
 
     def fronts_to_load(self) -> list[int]:

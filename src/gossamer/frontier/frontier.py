@@ -178,6 +178,29 @@ class Frontier:
         for queue in self._router.front_queues:
             queue.rewind()
 
+    def keep_partitions(self, partitions: frozenset[int]) -> None:
+        """Visit hosts of these partitions only. The others give up their back queues, at the latest when their visits
+        in flight are committed (`has_closed_hosts`). For new partitions, the front queues are read from the start."""
+        known, self._router.partitions = self._router.partitions, partitions
+        for host in [host for host_id, host in self._hosts.items() if self._router.is_closed(host_id)]:
+            if host.state is READY:
+                self._ready.leave(host)
+            elif host.state is WAITING:
+                self._politeness_heap.leave(host)
+            elif host.state is OUT:
+                continue
+            self._release(host)
+        if known is None or partitions - known:
+            self.rewind()
+
+    def hosts_in_memory(self) -> Iterable[HostId]:
+        """The hosts that have a back queue."""
+        return self._hosts
+
+    def has_closed_hosts(self) -> bool:
+        """Whether hosts of partitions that were given up are still in memory, or in a commit to come."""
+        return self._router.has_closed_hosts()
+
     def rest_address(self, address: str, until: Instant) -> None:
         """After a restart: this address was contacted and rests until then."""
         self.gates.close_until(address, until)
@@ -206,6 +229,9 @@ class Frontier:
 
     def place(self, host: HostQueue) -> None:
         """Put a host that is in no structure where it belongs."""
+        if self._router.partitions is not None and self._router.is_closed(host.host_id):
+            self._release(host)
+            return
         if not host.has_next():
             host.state = EMPTY
             self._router.feed(host)

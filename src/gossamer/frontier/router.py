@@ -17,6 +17,7 @@ from gossamer.frontier.front_queue import WINDOW, DueTimers, FrontQueue
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.selector import Selector
 from gossamer.model.loads import NO_LOAD, FrontRequest, HostRequest, LoadRequest
+from gossamer.model.partition import ID_BITS
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, Instant
 
@@ -70,6 +71,7 @@ class Router:
         self.hosts: dict[HostId, HostQueue] = {}
         self.due_timers = DueTimers()
         self.domains = domains
+        self.partitions: frozenset[int] | None = None  # those that hosts are visited of; None: all
 
     # --- loads -----------------------------------------------------------------------------
 
@@ -198,6 +200,8 @@ class Router:
                 return
             front = self._selector.draw([f for f, window in enumerate(windows) if window])
             host_id = windows[front].popleft()
+            if self.partitions is not None and host_id >> ID_BITS not in self.partitions:
+                continue
             host = hosts.get(host_id)
             if host is not None:
                 if not host.more[front]:
@@ -214,7 +218,10 @@ class Router:
         """Request more URLs if the host runs low; retire it if there is nothing left."""
         if host.loading:
             return
-        if not host.runs_low():
+        if self.is_closed(host.host_id):
+            host.release_unread()
+            self.retire_if_drained(host)
+        elif not host.runs_low():
             self.retire_if_drained(host)
         elif self.hosts.get(host.host_id) is host:
             self._hungry[host.host_id] = host
@@ -226,6 +233,14 @@ class Router:
             self.due_timers.forget(host.host_id, self._fronts)
             self._retiring[host.host_id] = host.domain_id
             self._retired.append(Retired(host.host_id, host.domain_id, host.not_before))
+
+    def is_closed(self, host_id: HostId) -> bool:
+        """Whether the partition of the host is given up."""
+        return self.partitions is not None and host_id >> ID_BITS not in self.partitions
+
+    def has_closed_hosts(self) -> bool:
+        """Whether a host of such a partition still has a back queue, or gives it up in a commit to come."""
+        return any(map(self.is_closed, self.hosts)) or any(map(self.is_closed, self._retiring))
 
     @property
     def is_full(self) -> bool:

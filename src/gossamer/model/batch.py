@@ -100,6 +100,17 @@ class SitemapRecord(NamedTuple):
     dropped: int
 
 
+class LinkGain(NamedTuple):
+    """What links on pages of another partition give to a URL."""
+
+    domain: int | str  # its row, or its name if that had none
+    fingerprint: Fingerprint
+    links: int
+    links_from_others: int
+    credit: int
+    share: int
+
+
 class SeedRecord(NamedTuple):
     """A seed URL, with the text and place it was given in."""
 
@@ -165,6 +176,9 @@ class Batch:
     returning: list[Candidate] = field(default_factory=list)  # links that were refused before
     refused: list[tuple[int, int, int]] = field(default_factory=list)  # of pages read again: mask, url_id, offset
     answers: dict[int, OrderAnswer] = field(default_factory=dict)  # orders that this batch completes, by id
+    gains: list[LinkGain] = field(default_factory=list)  # from the inbox
+    count_links: bool = False  # count all links now
+    received: list[tuple[int, int]] = field(default_factory=list)  # messages that are in this batch: partition, id
     weight: int = 0  # approximate bytes of captures and links
 
     def __bool__(self) -> bool:
@@ -188,6 +202,8 @@ class Batch:
             or self.returning
             or self.refused
             or self.answers
+            or self.received
+            or self.count_links
         )
 
     def settle(self, settlement: Settlement) -> None:

@@ -113,6 +113,16 @@ class LiveStatus(Protocol):
     def close(self) -> None: ...
 
 
+class Ownership(Protocol):
+    """Which partitions this worker owns, where workers share a store.
+
+    Changes only in the store's thread, between two transactions: a worker gives a partition up after it has committed
+    everything about it. Never waits and never fails.
+    """
+
+    def owns(self, partition: int) -> bool: ...
+
+
 class PartitionOwner(Protocol):
     """Which worker owns which partition of the domains. `model.partition.WorkerShare` is a fixed share.
 

@@ -273,6 +273,21 @@ class WriterThread:
         finally:
             waiting.cancel()
 
+    async def call(self, work: Callable[[], T]) -> T:
+        """Run something else in the thread of the writer, between two commits. If the store fails it is run again,
+        until patience is at its end. Raises what it raises."""
+        loop, pause, failed_at = asyncio.get_running_loop(), FIRST_RETRY, None
+        while True:
+            try:
+                return await loop.run_in_executor(self._executor, work)
+            except StoreFailed:
+                now = self._clock.monotonic()
+                failed_at = now if failed_at is None else failed_at
+                if self._closing or now - failed_at >= self.patience:
+                    raise
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_RETRY)
+
     async def run(self) -> None:
         """Commit batches until `close`. Raises what a batch could not be committed for: the crawl must stop."""
         while True:

@@ -7,7 +7,7 @@ from itertools import count
 import psycopg
 
 from gossamer.backends.postgres.driver import PostgresTables
-from gossamer.backends.postgres.schema import VERSION
+from gossamer.backends.postgres.schema import first_rows
 from gossamer.model.partition import PARTITIONS
 from tests.postgres_server import PostgresServer
 
@@ -60,7 +60,8 @@ class PostgresDatabases:
                 asked = " UNION ALL ".join(f"(SELECT '{table}' FROM {table} LIMIT 1)" for table in found)
                 used = [table for (table,) in db.execute(asked)]
                 db.execute(f"TRUNCATE {', '.join(used)} RESTART IDENTITY")
-                db.execute(f"INSERT INTO schema_version VALUES ({VERSION}, {PARTITIONS})")
+                for statement in first_rows(PARTITIONS):
+                    db.execute(statement)
                 db.execute("ALTER SEQUENCE signature_numbers RESTART")
                 return True
         self._admin.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -16,10 +16,13 @@ import psycopg
 
 from gossamer.backends.postgres import schema
 from gossamer.backends.postgres.address import Address, Connection
+from gossamer.backends.postgres.session import PostgresSession
 from gossamer.backends.postgres.statements import pack_rows, statements
 from gossamer.clock import sleep
-from gossamer.errors import ConnectionLost, DirectoryInUse, DiskFull, StoreFailed
-from gossamer.model.partition import PARTITIONS
+from gossamer.cluster.fence import Passage, judge
+from gossamer.errors import ConnectionLost, DirectoryInUse, DiskFull, HistoryLost, LeaseLost, StoreFailed
+from gossamer.model.partition import PARTITIONS, PartitionList
+from gossamer.model.units import Epoch, Seconds
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,7 +35,7 @@ READER_PATIENCE = 30.0
 """Seconds for which a reader waits for a server that is gone, about."""
 COMMIT_PATIENCE = 600.0
 """The same for the writer while it cannot know whether its last transaction is on record."""
-_WRITER, _READER, _STEERING = "gossamer writer", "gossamer reader", "gossamer steering"
+_WRITER, _READER, _WORKER, _STEERING = "gossamer writer", "gossamer reader", "gossamer worker", "gossamer steering"
 _TRIES_TO_HOLD = 60
 """How often the writer looks whether the session of another one ends: the server notices within seconds that a process
 was killed."""
@@ -49,13 +52,17 @@ class CommitMark(Protocol):
         """Whether the last transaction is on record, asked on a new connection. Waits for its end if that is open."""
         ...
 
+    def on_committed(self) -> None:
+        """The transaction is on record."""
+        ...
+
     def close(self, connection: Connection) -> None:
         """The session ends, and every transaction was answered."""
         ...
 
 
 class SessionMark:
-    """`CommitMark` of a crawl by one worker: a row for the session counts its transactions."""
+    """`CommitMark` of a session that writes while no worker is alive: a row for it counts its transactions."""
 
     def __init__(self, connection: Connection) -> None:
         self._id = int.from_bytes(os.urandom(8)) >> 1
@@ -74,9 +81,48 @@ class SessionMark:
         row = connection.execute("SELECT commits FROM sessions WHERE id = $1 FOR UPDATE", (self._id,)).fetchone()
         return row is not None and int(row[0]) == self._commits
 
+    def on_committed(self) -> None:
+        """The row has counted it."""
+
     def close(self, connection: Connection) -> None:
         """Rows of sessions that did not end in order are removed with time."""
         connection.execute("DELETE FROM sessions WHERE id = $1 OR opened_at < now() - interval '7 days'", (self._id,))
+
+
+class FenceMark:
+    """`CommitMark` of a worker: its fence (`cluster.fence`)."""
+
+    def __init__(self, epoch: Epoch) -> None:
+        self._epoch = epoch
+        self._commits = 0
+
+    def begin(self, connection: Connection) -> None:
+        """Raises LeaseLost if the worker was declared dead, HistoryLost if commits of it are gone."""
+        passed = connection.execute(
+            "UPDATE fence SET commits = $2::bigint + 1 WHERE epoch = $1 AND alive AND commits = $2",
+            (self._epoch, self._commits),
+            prepare=True,
+        )
+        if passed.rowcount == 0:
+            if self._look(connection) is Passage.DEAD:
+                raise LeaseLost(self._epoch)
+            raise HistoryLost(self._epoch, self._commits, None)
+
+    def has_landed(self, connection: Connection) -> bool:
+        found = self._look(connection, "FOR UPDATE")
+        if found is Passage.LOST:
+            raise HistoryLost(self._epoch, self._commits, None)
+        return found is Passage.COMMITTED
+
+    def on_committed(self) -> None:
+        self._commits += 1
+
+    def close(self, connection: Connection) -> None:
+        """The row stays: other workers read it."""
+
+    def _look(self, connection: Connection, lock: str = "") -> Passage:
+        row = connection.execute(f"SELECT alive, commits FROM fence WHERE epoch = $1 {lock}", (self._epoch,)).fetchone()
+        return judge(None if row is None else (bool(row[0]), int(row[1])), self._commits)
 
 
 def _pauses(patience: float) -> Iterator[bool]:
@@ -134,18 +180,20 @@ class PostgresDatabase:
         *,
         mark: CommitMark | None = None,
         patience: float = 0.0,
-        partitions: Sequence[int] = range(PARTITIONS),
+        partitions: PartitionList | None = None,
+        epoch: int = 0,
     ) -> None:
         """`open_connection` opens the next one when this is lost. `mark`: of a connection that writes. `patience`:
         seconds for which it waits for a server that is gone. `partitions`: those that windows over all hosts or URLs
-        look at."""
+        look at. `epoch`: of the worker, whose counters are its own."""
         self.address = address
         self.connection = connection
         self.mark = mark
         self.in_transaction = False
         self._open_connection = open_connection
         self._patience = patience
-        self._partitions = list(partitions)
+        self._partitions = partitions or PartitionList(range(PARTITIONS))
+        self._epoch = epoch
         self._sql = statements()
         self._closed = False
         self._undecided = False
@@ -215,6 +263,8 @@ class PostgresDatabase:
         else:
             if done != "COMMIT":  # a statement has failed, and the block went on nevertheless
                 raise StoreFailed(f"{self.address}: the transaction was not committed ({done})")
+        if self.mark is not None:
+            self.mark.on_committed()
 
     def _has_landed(self, mark: CommitMark) -> bool:
         """Whether the transaction is on record whose commit was not answered."""
@@ -278,7 +328,9 @@ class PostgresDatabase:
     def _execute(self, name: str, values: Sequence[object]) -> "psycopg.Cursor[tuple[Any, ...]]":
         statement = self._sql[name]
         if statement.in_parts:
-            values = (*values, self._partitions)
+            values = (*values, self._partitions.numbers)
+        if statement.by_epoch:
+            values = (*values, self._epoch)
         return self.connection.execute(statement.sql, values, prepare=True, binary=True)
 
     def _execute_rows(
@@ -349,6 +401,7 @@ class PostgresTables:
             self._check_durable(connection)
             self._wait_for_others(connection)
             partitions = schema.bring_up(connection, self.address)
+            self._refuse_workers(connection)
             return SessionMark(connection), partitions
 
         connection, (mark, partitions) = self._open(self._name, set_up, read_only=False)
@@ -357,7 +410,47 @@ class PostgresTables:
             lambda: self.address.connect(self._name, read_only=False),
             self.address,
             mark=mark,
-            partitions=range(partitions),
+            partitions=PartitionList(range(partitions)),
+        )
+
+    # --- workers ------------------------------------------------------------------------------------
+
+    def prepare(self) -> int:
+        """Create or migrate the tables before a worker joins. Returns the number of partitions. Raises as
+        `open_writer`, except for workers that are alive."""
+
+        def set_up(connection: Connection) -> int:
+            self._check_durable(connection)
+            return schema.bring_up(connection, self.address)
+
+        connection, partitions = self._open(self._name, set_up, read_only=False)
+        connection.close()
+        return partitions
+
+    def open_session(self, waiting: Seconds) -> PostgresSession:
+        """A connection for the protocol of workers, opened when it is first used."""
+        return PostgresSession(lambda: self.address.connect(_WORKER, read_only=False), waiting)
+
+    def open_worker(self, epoch: Epoch, partitions: PartitionList) -> PostgresDatabase:
+        """The connection on which a worker commits, behind its fence."""
+        return PostgresDatabase(
+            self.address.connect(_WORKER, read_only=False),
+            lambda: self.address.connect(_WORKER, read_only=False),
+            self.address,
+            mark=FenceMark(epoch),
+            partitions=partitions,
+            epoch=epoch,
+        )
+
+    def open_worker_reader(self, epoch: Epoch, partitions: PartitionList) -> PostgresDatabase:
+        """A connection that reads the queue of the partitions that a worker owns."""
+        return PostgresDatabase(
+            self.address.connect(_READER, read_only=True),
+            lambda: self.address.connect(_READER, read_only=True),
+            self.address,
+            patience=READER_PATIENCE,
+            partitions=partitions,
+            epoch=epoch,
         )
 
     def open_reader(self, *, small: bool = False) -> PostgresDatabase:
@@ -368,7 +461,7 @@ class PostgresTables:
             lambda: self.address.connect(_READER, read_only=True),
             self.address,
             patience=0.0 if small else READER_PATIENCE,
-            partitions=range(partitions),
+            partitions=PartitionList(range(partitions)),
         )
 
     def open_steering(self) -> PostgresDatabase:
@@ -379,7 +472,7 @@ class PostgresTables:
             connection,
             lambda: self.address.connect(_STEERING, read_only=False),
             self.address,
-            partitions=range(partitions),
+            partitions=PartitionList(range(partitions)),
         )
 
     def close(self) -> None:
@@ -402,6 +495,17 @@ class PostgresTables:
             raise StoreFailed(
                 f"{self.address}: the server runs with fsync = off and may lose a crawl when its machine fails; set "
                 "fsync = on in its configuration, or give --unsafe-store"
+            )
+
+    def _refuse_workers(self, connection: Connection) -> None:
+        """Raises DirectoryInUse while workers are alive. One that was killed is until another one has noticed it."""
+        row = connection.execute(
+            "SELECT string_agg(w.name, ', ' ORDER BY w.name) FROM fence f JOIN workers w USING (epoch) WHERE f.alive"
+        ).fetchone()
+        if row is not None and row[0] is not None:
+            raise DirectoryInUse(
+                f"{self.address} is in use by workers ({row[0]}); stop them first. If one of them was killed, start it "
+                "again or wait until another worker has taken over"
             )
 
     def _wait_for_others(self, connection: Connection) -> None:

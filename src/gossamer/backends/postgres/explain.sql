@@ -79,11 +79,13 @@ SELECT (SELECT b.state FROM budgets b JOIN hosts h ON h.id = b.host_id WHERE h.h
 SELECT host, place, name, pairs, contents FROM parameters WHERE host = $1 AND refuted_at IS NULL
 
 -- name: domain_fact
-SELECT d.accesses, d.links, d.links_from_others, coalesce(s.visits, 0)
-FROM domains d LEFT JOIN suffixes s ON s.id = d.suffix_id WHERE d.domain = $1
+SELECT d.accesses, d.links, d.links_from_others,
+    coalesce((SELECT sum(visits) FROM suffix_visits s WHERE s.suffix_id = d.suffix_id), 0)::bigint
+FROM domains d WHERE d.domain = $1
 
 -- name: visits_of_suffix
-SELECT visits FROM suffixes WHERE suffix = $1
+SELECT sum(v.visits)::bigint FROM suffixes s JOIN suffix_visits v ON v.suffix_id = s.id WHERE s.suffix = $1
+HAVING count(*) > 0
 
 -- name: robots_fact
 SELECT status, fetched_at, expires_at, body, guessed_at, guess FROM robots WHERE origin = $1

@@ -7,13 +7,12 @@ SELECT u.id, u.url, h.host, u.state, u.depth, u.via, u.found_at, coalesce(f.url,
        w.name, v.warc_offset, v.warc_length, n.url, s.distance, v.language, v.canonical, v.truncated,
        coalesce(v.unverified, 0), coalesce(v.replaced, 0),
        /*facts*/, coalesce(k.known, 0), coalesce(k.answered, 0), h.number, m.accesses, m.links, m.links_from_others,
-       coalesce(x.visits, 0)
+       coalesce((SELECT sum(visits) FROM suffix_visits x WHERE x.suffix_id = m.suffix_id), 0)::bigint
 FROM unnest($1::bigint[]) AS wanted (id)
 JOIN urls u ON u.id = wanted.id
 JOIN hosts h ON h.id = u.host_id
 JOIN domains m ON m.id = u.domain_id
 LEFT JOIN host_counts k ON k.host_id = u.host_id
-LEFT JOIN suffixes x ON x.id = m.suffix_id
 LEFT JOIN visits v ON v.url_id = u.id
 LEFT JOIN urls d ON d.id = v.duplicate_of
 LEFT JOIN signatures s ON s.url_id = u.id
@@ -42,13 +41,12 @@ SELECT u.id, u.url, h.host, u.reason, u.tries, u.depth, u.found_at,
        (SELECT f.detail FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
        coalesce(p.url, b.page),
        /*facts*/, coalesce(k.known, 0), coalesce(k.answered, 0), h.number, m.accesses, m.links, m.links_from_others,
-       coalesce(x.visits, 0)
+       coalesce((SELECT sum(visits) FROM suffix_visits x WHERE x.suffix_id = m.suffix_id), 0)::bigint
 FROM unnest($1::bigint[]) AS wanted (id)
 JOIN urls u ON u.id = wanted.id
 JOIN hosts h ON h.id = u.host_id
 JOIN domains m ON m.id = u.domain_id
 LEFT JOIN host_counts k ON k.host_id = u.host_id
-LEFT JOIN suffixes x ON x.id = m.suffix_id
 LEFT JOIN urls p ON p.id = u.found_on
 LEFT JOIN brought b ON b.url_id = u.id
 ORDER BY u.id

@@ -1,7 +1,8 @@
 -- Every statement of the crawl's hot path, by name (`statements.py` reads them).
 -- /*rows a bigint, b text*/ stands for many rows of values with these columns, which travel as one array for each; the
 -- parameters after them have the next numbers. /*parts*/ stands for a list of the partitions of this worker, one parameter
--- after all others. A window over many partitions asks each of them and merges the answers.
+-- after all others, and /*epoch*/ for its number, another one after that. A window over many partitions asks each of them and
+-- merges the answers.
 -- Statements that move URLs return in `moved` what they were and what they are (/*moved*/), and /*follow*/ keeps the tables of
 -- those that are queued, due, dead or excluded. Values that occur twice among the rows are merged first: PostgreSQL changes
 -- a row once in a statement.
@@ -21,10 +22,10 @@ RETURNING id
 SELECT id FROM suffixes WHERE suffix = $1
 
 -- name: add_suffix
-INSERT INTO suffixes (id, suffix) SELECT 1 + coalesce((SELECT max(id) FROM suffixes), 0), $1 RETURNING id
+INSERT INTO suffixes (suffix) VALUES ($1) ON CONFLICT (suffix) DO UPDATE SET suffix = excluded.suffix RETURNING id
 
 -- name: suffix_visits
-SELECT id, visits FROM suffixes
+SELECT suffix_id, sum(visits)::bigint FROM suffix_visits GROUP BY suffix_id
 
 -- name: add_host
 INSERT INTO hosts (id, host, domain_id, number)
@@ -227,19 +228,19 @@ SELECT DISTINCT ON (url_id) url_id, targets FROM (/*rows url_id bigint, targets 
 ON CONFLICT (url_id) DO UPDATE SET targets = excluded.targets
 
 -- name: put_off
-INSERT INTO uncounted (targets, pages) VALUES ($1, $2)
+INSERT INTO uncounted (part, targets, pages) /*rows part smallint, targets bigint, pages bytea*/
 
 -- name: uncounted_targets
-SELECT coalesce(sum(targets), 0)::bigint FROM uncounted
+SELECT coalesce(sum(targets), 0)::bigint FROM uncounted WHERE part = ANY(/*parts*/)
 
 -- name: any_uncounted
-SELECT 1 FROM uncounted LIMIT 1
+SELECT 1 FROM uncounted WHERE part = ANY(/*parts*/) LIMIT 1
 
 -- name: uncounted_pages
-SELECT pages FROM uncounted ORDER BY id
+SELECT pages FROM uncounted WHERE part = ANY(/*parts*/) ORDER BY id
 
 -- name: all_counted
-DELETE FROM uncounted
+DELETE FROM uncounted WHERE part = ANY(/*parts*/)
 
 -- Pages whose links are counted, or on which URLs were found.
 -- name: sources_of
@@ -297,7 +298,7 @@ moved AS (
 
 -- name: queued_after
 SELECT /*facts*/, u.front, u.place, u.priority, u.available_at
-FROM urls u WHERE u.id > $1 AND u.state = 0 ORDER BY u.id LIMIT $2
+FROM urls u WHERE u.id > $1 AND u.state = 0 AND (u.id >> 40)::integer = ANY(/*parts*/) ORDER BY u.id LIMIT $2
 
 -- name: hosts_of
 SELECT u.id, u.host_id FROM (/*rows id bigint*/) new JOIN urls u ON u.id = new.id
@@ -389,10 +390,10 @@ UPDATE domains SET accesses = domains.accesses + new.accesses FROM (/*rows acces
 WHERE domains.id = new.id
 
 -- name: count_suffix_visits
-UPDATE suffixes SET visits = suffixes.visits + had.visits
-FROM (SELECT d.suffix_id AS id, sum(new.visits) AS visits FROM (/*rows visits bigint, id bigint*/) new
-    JOIN domains d ON d.id = new.id GROUP BY d.suffix_id) AS had
-WHERE suffixes.id = had.id
+INSERT INTO suffix_visits (suffix_id, epoch, visits)
+SELECT d.suffix_id, /*epoch*/, sum(new.visits) FROM (/*rows visits bigint, id bigint*/) new
+    JOIN domains d ON d.id = new.id WHERE d.suffix_id > 0 GROUP BY d.suffix_id
+ON CONFLICT (suffix_id, epoch) DO UPDATE SET visits = suffix_visits.visits + excluded.visits
 
 -- name: save_robots
 INSERT INTO robots (origin, host_id, status, fetched_at, expires_at, body, unreachable_since)
@@ -439,13 +440,16 @@ ON CONFLICT DO NOTHING
 SELECT url FROM seeds
 
 -- name: count
-INSERT INTO counters (name, value)
-SELECT name, CASE WHEN bool_or(value IS NULL) THEN NULL ELSE sum(value) END FROM (/*rows name text, value bigint*/) new GROUP BY name
-ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value
+INSERT INTO counters (name, epoch, value)
+SELECT name, /*epoch*/, CASE WHEN bool_or(value IS NULL) THEN NULL ELSE sum(value) END
+FROM (/*rows name text, value bigint*/) new GROUP BY name
+ON CONFLICT (name, epoch) DO UPDATE SET value = counters.value + excluded.value
+
+-- name: add_warc
+INSERT INTO warc_files (name, committed) VALUES ($1, 0) RETURNING id
 
 -- name: commit_warc
-INSERT INTO warc_files (id, name, committed) VALUES ($1, $2, $3)
-ON CONFLICT (id) DO UPDATE SET committed = excluded.committed
+UPDATE warc_files SET committed = $2 WHERE id = $1
 
 -- name: front_window
 SELECT f.place, f.host_id FROM unnest(/*parts*/) p CROSS JOIN LATERAL
@@ -516,16 +520,20 @@ SELECT coalesce(
 SELECT seq, url_id, signature FROM signatures WHERE seq > $1 AND near_duplicate_of IS NULL ORDER BY seq LIMIT $2
 
 -- name: counters
-SELECT name, value FROM counters
+SELECT name, sum(value)::bigint FROM counters GROUP BY name
 
 -- name: counter
-SELECT coalesce(max(value), 0) FROM counters WHERE name = $1
+SELECT coalesce(max(value), 0) FROM counters WHERE name = $1 AND epoch = /*epoch*/
 
 -- name: fact
 SELECT value FROM facts WHERE name = $1
 
 -- name: forget_fact
 DELETE FROM facts WHERE name = $1
+
+-- Another worker may have been faster.
+-- name: add_fact
+INSERT INTO facts (name, value) /*rows name text, value text*/ ON CONFLICT DO NOTHING
 
 -- name: set_fact
 INSERT INTO facts (name, value)

@@ -7,9 +7,9 @@ from gossamer.backends.postgres.statements import script
 from gossamer.errors import NotThisCrawl, OldSchema
 from gossamer.model.partition import PARTITIONS
 
-VERSION = 1
+VERSION = 2
 """Of the schema (table `schema_version`)."""
-OLDEST = 1
+OLDEST = 2
 """The oldest version that is brought up to date."""
 
 
@@ -44,7 +44,11 @@ def bring_up(connection: Connection, address: Address) -> int:
         _check_known(version, address)
     if version == VERSION:
         return _partitions_of(connection)
-    scripts = ["schema.sql"] if version is None else [f"migration_{n}.sql" for n in range(version + 1, VERSION + 1)]
+    scripts = (
+        ["schema.sql", "cluster_schema.sql"]
+        if version is None
+        else [f"migration_{n}.sql" for n in range(version + 1, VERSION + 1)]
+    )
     connection.is_patient = True  # a large crawl takes long to migrate
     connection.execute("SET statement_timeout = 0")
     try:
@@ -52,7 +56,8 @@ def bring_up(connection: Connection, address: Address) -> int:
             for file in scripts:
                 connection.execute(script(file))
             if version is None:
-                connection.execute("INSERT INTO schema_version (version, partitions) VALUES (0, $1)", (PARTITIONS,))
+                for statement in first_rows(PARTITIONS):
+                    connection.execute(statement)
             connection.execute("UPDATE schema_version SET version = $1", (VERSION,))
     except psycopg.errors.DuplicateTable as error:
         raise NotThisCrawl(
@@ -64,6 +69,15 @@ def bring_up(connection: Connection, address: Address) -> int:
         if not connection.closed:
             connection.execute("SET statement_timeout = '30s'")
     return _partitions_of(connection)
+
+
+def first_rows(partitions: int) -> tuple[str, ...]:
+    """Statements that write what the tables of a new crawl contain."""
+    return (
+        f"INSERT INTO schema_version (version, partitions) VALUES ({VERSION}, {partitions})",
+        f"INSERT INTO crawl (partitions, due_by) VALUES ({partitions}, 0)",
+        f"INSERT INTO partitions (part) SELECT generate_series(0, {partitions - 1})",
+    )
 
 
 def _partitions_of(connection: Connection) -> int:

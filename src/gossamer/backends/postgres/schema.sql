@@ -11,8 +11,8 @@ CREATE TABLE schema_version (
     partitions    smallint NOT NULL        -- of the domains; fixed when the crawl is created
 );
 
--- A row for each session that writes, counting its transactions: tells whether a transaction is on record of which the answer
--- was lost.
+-- A row for each session that writes while no worker is alive, counting its transactions: tells whether a transaction is on
+-- record of which the answer was lost. Workers have a row in `fence` for that.
 CREATE TABLE sessions (
     id            bigint PRIMARY KEY,
     commits       bigint NOT NULL,
@@ -177,20 +177,29 @@ CREATE TABLE domains (
 ) WITH (fillfactor = 80);
 
 CREATE TABLE suffixes (
-    id            bigint PRIMARY KEY,
-    visits        bigint NOT NULL DEFAULT 0,
+    id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     suffix        text COLLATE "C" NOT NULL UNIQUE
 );
+-- Each worker counts in rows of its own, so that commits do not wait for each other; the sum counts. Epoch 0: no worker.
+CREATE TABLE suffix_visits (
+    suffix_id     bigint NOT NULL,
+    epoch         bigint NOT NULL,
+    visits        bigint NOT NULL,
+    PRIMARY KEY (suffix_id, epoch)
+) WITH (fillfactor = 50);
 
 CREATE TABLE links (
     url_id        bigint PRIMARY KEY,
     targets       bytea NOT NULL
 );
 
+-- By the partition of the pages: its owner counts their links.
 CREATE TABLE uncounted (
-    id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    part          smallint NOT NULL,
+    id            bigint GENERATED ALWAYS AS IDENTITY,
     targets       bigint NOT NULL,
-    pages         bytea NOT NULL
+    pages         bytea NOT NULL,
+    PRIMARY KEY (part, id)
 );
 
 CREATE TABLE long_links (
@@ -226,7 +235,7 @@ CREATE UNIQUE INDEX seeds_url ON seeds (md5(url));
 CREATE INDEX seeds_order ON seeds (left(url, 1000) COLLATE "C");
 
 CREATE TABLE warc_files (
-    id            integer PRIMARY KEY,
+    id            integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     committed     bigint NOT NULL,
     name          text COLLATE "C" NOT NULL UNIQUE
 );
@@ -243,9 +252,12 @@ CREATE TABLE captures (
     PRIMARY KEY (warc_file, warc_offset)
 );
 
+-- As `suffix_visits`.
 CREATE TABLE counters (
-    name          text COLLATE "C" PRIMARY KEY,
-    value         bigint NOT NULL
+    name          text COLLATE "C" NOT NULL,
+    epoch         bigint NOT NULL,
+    value         bigint NOT NULL,
+    PRIMARY KEY (name, epoch)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE facts (

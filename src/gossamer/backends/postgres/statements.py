@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 FILES = (
-    *("queries.sql", "bulk_changes.sql", "outbox.sql", "orders.sql"),
+    *("queries.sql", "bulk_changes.sql", "outbox.sql", "orders.sql", "cluster.sql"),
     *("status.sql", "hosts.sql", "pages.sql", "explain.sql", "links.sql", "verify.sql"),
 )
 """The files whose statements can be called by name."""
@@ -73,7 +73,8 @@ class Statement(NamedTuple):
 
     sql: str
     columns: tuple[str, ...] = ()  # the types of its rows of values
-    in_parts: bool = False  # whether its last parameter is the list of partitions
+    in_parts: bool = False  # whether the list of partitions follows its own parameters
+    by_epoch: bool = False  # whether the number of the worker does, after the partitions
 
 
 @cache
@@ -110,7 +111,10 @@ def _statement(text: str) -> Statement:
     if in_parts := "/*parts*/" in text:
         last = max((int(number) for number in re.findall(r"\$(\d+)", text)), default=0)
         text = text.replace("/*parts*/", f"${last + 1}::integer[]")
-    return Statement(text, columns, in_parts)
+    if by_epoch := "/*epoch*/" in text:
+        last = max((int(number) for number in re.findall(r"\$(\d+)", text)), default=0)
+        text = text.replace("/*epoch*/", f"${last + 1}::bigint")
+    return Statement(text, columns, in_parts, by_epoch)
 
 
 # --- rows of values --------------------------------------------------------------------------------------

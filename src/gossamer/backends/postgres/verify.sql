@@ -68,7 +68,9 @@ SELECT host_id, front, min(place) FROM queue WHERE host_id = $1 GROUP BY host_id
 ON CONFLICT DO NOTHING
 
 -- name: set_counter
-INSERT INTO counters (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+WITH others AS (SELECT coalesce(sum(value), 0)::bigint AS value FROM counters WHERE name = $1 AND epoch <> 0)
+INSERT INTO counters (name, epoch, value) SELECT $1, 0, $2 - value FROM others
+ON CONFLICT (name, epoch) DO UPDATE SET value = excluded.value
 
 -- name: forget_place
 UPDATE visits SET warc_file = NULL, warc_offset = NULL, warc_length = NULL WHERE url_id = $1

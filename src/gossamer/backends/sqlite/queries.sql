@@ -180,7 +180,8 @@ INSERT OR ROLLBACK INTO links (url_id, targets) VALUES (/*rows*/)(?, ?)(/*rows*/
 ON CONFLICT DO UPDATE SET targets = excluded.targets
 
 -- name: put_off
-INSERT INTO uncounted (targets, pages) VALUES (?, ?)
+WITH new (part, targets, pages) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+INSERT INTO uncounted (targets, pages) SELECT targets, pages FROM new
 
 -- name: uncounted_targets
 SELECT coalesce(sum(targets), 0) FROM uncounted
@@ -375,9 +376,11 @@ SELECT url FROM seeds
 -- name: count
 INSERT OR ROLLBACK INTO counters (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/) ON CONFLICT DO UPDATE SET value = value + excluded.value
 
+-- name: add_warc
+INSERT INTO warc_files (name, committed) VALUES (?, 0)
+
 -- name: commit_warc
-INSERT INTO warc_files (id, name, committed) VALUES (?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET committed = excluded.committed
+UPDATE warc_files SET committed = ?2 WHERE id = ?1
 
 -- name: front_window
 SELECT place, host_id FROM fronts
@@ -453,6 +456,9 @@ SELECT value FROM facts WHERE name = ?
 
 -- name: forget_fact
 DELETE FROM facts WHERE name = ?
+
+-- name: add_fact
+INSERT OR IGNORE INTO facts (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/)
 
 -- name: set_fact
 INSERT OR REPLACE INTO facts (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/)

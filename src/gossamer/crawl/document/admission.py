@@ -10,7 +10,7 @@ from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
 from gossamer.model.formats import LongLink, long_link
-from gossamer.model.partition import OutboxUrl
+from gossamer.model.partition import ForeignUrl, OutboxUrl
 from gossamer.model.settlement import PageLinks
 from gossamer.model.task import Candidate, Task, Via, Visit
 from gossamer.model.units import Fingerprint, HostKey, Url
@@ -192,6 +192,28 @@ class Admission:
                 entering.append(
                     Candidate(o.url, host, prints[i], o.depth, o.hops, o.via, 0, o.sitemap, o.modified, o.page)
                 )
+        return entering
+
+    def admit_from_inbox(self, found: Sequence[ForeignUrl], excluded: Counter[str]) -> list[Candidate]:
+        """The candidates among URLs that others have found for this worker, by its own rules. Seeds are always
+        admitted."""
+        targets = [(f, self._canonicaliser.canonicalise(f.url)) for f in found]
+        known = [(f, target.host) for f, target in targets if isinstance(target, Canonical)]
+        prints = fingerprints(
+            self._identities.identities_of([f.url for f, _ in known], [host for _, host in known]), self._key
+        )
+        order = self._seen.classify(prints)
+        fresh = {*order.new, *order.unsure}
+        entering = []
+        for i, ((url, depth, hops, via, found_on, sitemap, modified), host) in enumerate(known):
+            if via is not Via.SEED:
+                if i not in fresh:
+                    continue
+                reason = (self.file_rules if sitemap else self.rules).may_enter(url, host, depth)
+                if reason is not None:
+                    excluded[reason] += 1
+                    continue
+            entering.append(Candidate(url, host, prints[i], depth, hops, via, found_on, sitemap, modified))
         return entering
 
     def find_long_links(self, visit: Visit, content: PageContent) -> tuple[LongLink, ...]:

@@ -1,12 +1,14 @@
 """The composition root of a running crawl: builds all objects on the store that `store` opens."""
 
+import math
 import os
 import random
 import secrets
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from gossamer.clock import Clock
 from gossamer.config.admission import ADMISSION_KEY, AdmissionRecord, admission_rules_for
@@ -40,7 +42,8 @@ from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.crawl import Crawl, visit_limits_for
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import archive_folder
+from gossamer.crawl.run.member import SharedTables, Worker
+from gossamer.crawl.run.opener import archive_folder, store_kind
 from gossamer.crawl.run.recovery import AFTER_CRASH, RecoveredContacts, WarmUp
 from gossamer.crawl.run.rule_changes import LimitEnforcement, Readmission, Reordering
 from gossamer.crawl.run.store import (
@@ -49,6 +52,7 @@ from gossamer.crawl.run.store import (
     Opening,
     commit_seeds,
     has_files,
+    join_crawl,
     open_archive,
     open_database,
     read_metadata,
@@ -65,6 +69,7 @@ from gossamer.crawl.visit.settle import Counters, CrawlState, Settler
 from gossamer.crawl.visit.sitemap_guess import SitemapGuesser
 from gossamer.crawl.visit.visit import Visitor, VisitOutcomes, VisitRules
 from gossamer.dedup import ContentSeen, NearDuplicates, NearMode, Soft404Detector
+from gossamer.errors import StoreFailed
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
@@ -163,20 +168,27 @@ def assemble(
     fingerprint_key: int | None = None,
     clock: Clock | None = None,
     fetcher: SchemeFetcher | None = None,
+    worker: Worker | None = None,
 ) -> Crawl:
-    """Open or create the crawl in its directory, with its seeds committed and its politeness clocks restored.
+    """Open or create the crawl in its directory or its store, with its seeds committed and its politeness clocks
+    restored. `worker`: how to take part in a crawl that workers share.
 
     Without a seed there is no crawl, unless it `may_be_empty`. A worker with a `part` owns the domains of that share
     only, and shares the `fingerprint_key` of a new crawl with the others. `clock` and `fetcher` replace those of the
     configuration. Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
-    policies = _policies_for(config)
+    policies, seeds = _policies_for(config), list(seeds)
     directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
         tables, journal = store_for(config, directory)
+        member = None
+        if store_kind(config.store).is_shared:
+            shared = cast(SharedTables, tables)
+            member = join_crawl(config, directory, shared, bool(seeds) or may_be_empty, worker or Worker())
+            clock = clock or (member.clock() if config.rehearse is None else None)
         opening = Opening(
             config,
-            list(seeds),
+            seeds,
             add_seeds,
             may_be_empty,
             part,
@@ -185,9 +197,14 @@ def assemble(
             tables,
             journal,
             clock or clock_for(directory, config, is_new=not tables.exist()),
+            member,
         )
         return _assemble(opening, policies, fetcher)
     except BaseException:
+        if member is not None:
+            with suppress(StoreFailed):
+                member.abandon()
+            member.close()
         directory.close()
         raise
 
@@ -220,7 +237,10 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     stored = _open_store(opening, policies)
     known, planner, loader, queries = stored.known, stored.planner, stored.loader, stored.queries
     entry = _entry_for(opening, policies.canonicaliser, known)
+    member = opening.member
     commit_seeds(opening, stored.writer, entry.admission, known.recovered)
+    if member is not None and not member.joins:
+        member.start_run(config.max_pages, Instant(math.inf) if config.recrawl.keep_fresh else clock.now())
     opening.journal.begin()
 
     observers, counters = Observers(clock), Counters(loader.counters())
@@ -229,7 +249,8 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     resting_hosts = _resting_hosts(config, loader, policies.politeness, clock.now())
     state = CrawlState(_frontier_for(config, policies, loader, resting, resting_hosts), store, counters, clock)
     # The key is that of all workers; their random numbers differ.
-    chance = random.Random(known.fingerprint_key + (opening.part.number if opening.part else 0))
+    number = opening.part.number if opening.part else member.epoch if member else 0
+    chance = random.Random(known.fingerprint_key + number)
     network = _network_for(opening, policies, state, (resting, resting_hosts), chance, observers, fetcher)
     host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
     settler, events = Settler(state, planner, observers), OutcomeEvents()
@@ -279,10 +300,20 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         EngineStages(visitor, documents.queue, requeue, events, enforcement, readmission),
         queries=queries,
         bodies=network.bodies,
-        warm_up=WarmUp(queries, documents.duplicates.contents, entry.seen, documents.duplicates.near),
-        limits=EngineLimits(concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=max_hosts),
+        warm_up=WarmUp(
+            queries,
+            documents.duplicates.contents,
+            entry.seen,
+            documents.duplicates.near,
+            is_shared=member is not None,
+        ),
+        limits=EngineLimits(
+            concurrency=config.concurrency,
+            max_pages=config.max_pages if member is None else None,  # it has grants
+            max_hosts=max_hosts,
+        ),
     )
-    return Crawl(
+    crawl = Crawl(
         directory=opening.directory,
         engine=engine,
         frontier=state.frontier,
@@ -309,7 +340,11 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         tables=opening.tables,
         archive=stored.archive.reading,
         reordering=reordering,
+        member=member,
     )
+    if member is not None:
+        member.attach(crawl, stored.writer)
+    return crawl
 
 
 # --- store, entry and documents ------------------------------------------------------------------
@@ -331,9 +366,9 @@ def _open_store(opening: Opening, policies: _Policies) -> _Stored:
     db = open_database(opening)
     known = read_metadata(opening, db, policies.hosts, policies.politeness)
     planner = recrawl_planner_for(config, known.price, clock.now())
-    archive = open_archive(config, opening.directory, known.warc_lengths, clock)
+    archive = open_archive(config, opening.directory, known.warc_lengths, clock, opening.member)
     writer = table_writer(opening, db, archive.captures, planner, policies.ordering)
-    loader = TableLoader(opening.tables.open_reader())
+    loader = TableLoader(opening.tables.open_reader() if opening.member is None else opening.member.open_reader())
     return _Stored(known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)
 
 
@@ -525,6 +560,7 @@ def _network_for(
         audit=audit,
         politeness=policies.politeness,
         hosts=policies.hosts,
+        permit=opening.member,
     )
     return _Network(requester, fetcher, resolver, addresses, bodies, audit)
 

@@ -1,7 +1,9 @@
 """A crawl that is ready to run: its objects, the change of its rules, and its end. Built by `assemble`."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 from gossamer.clock import Clock
 from gossamer.config.admission import admission_rules_for
@@ -25,6 +27,7 @@ from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.settle import Counters
 from gossamer.crawl.visit.visit import VisitLimits
+from gossamer.errors import StoreFailed, WorkerEnded
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
@@ -47,6 +50,23 @@ def visit_limits_for(config: Config) -> VisitLimits:
         max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
         revisits=config.archive.revisits,
     )
+
+
+class CrawlMember(Protocol):
+    """This process as one of the workers that share the crawl (`crawl.run.member`)."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def run(self) -> None:
+        """Beside the engine, until cancelled. Raises WorkerEnded."""
+        ...
+
+    def leave(self) -> None:
+        """Give everything up after the last commit, in the thread of the store. Raises StoreFailed, WorkerEnded."""
+        ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -79,6 +99,7 @@ class Crawl:
     tables: Tables
     archive: Archive  # what is committed
     reordering: Reordering
+    member: CrawlMember | None = None  # where workers share the crawl
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
@@ -117,6 +138,10 @@ class Crawl:
         self.reports.close()
         self.engine.readmission.close()
         self.loader.close()
+        if self.member is not None:
+            with suppress(StoreFailed, WorkerEnded):  # then others take over
+                await self.store.call(self.member.leave)
+            self.member.close()
         self.store.close()  # the last connection, so that it can tidy up the store
         self.tables.close()
         self.journal.close()

@@ -23,13 +23,15 @@ LOG: Final = "crawl.log"
 STATUS: Final = "status.json"
 TOKEN: Final = "service.token"
 WORKERS: Final = "workers.json"
+WORKER: Final = "worker.json"
+"""The name of the worker, where workers share a crawl, and its last epochs."""
 INDEX: Final = "index.cdxj"
 CONTACTS: Final = ("contacts.0", "contacts.1")
 OWNER: Final = "crawl.id"
 """Which crawl the files are of, where its store is not in the directory."""
 _WORKER: Final = "worker-"
 _OURS = frozenset(
-    {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, TOKEN, WORKERS, CLOCK_FILE, OWNER}
+    {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, TOKEN, WORKERS, WORKER, CLOCK_FILE, OWNER}
 )
 
 
@@ -79,7 +81,7 @@ class CrawlDirectory:
 
     def _check_contents(self) -> None:
         """A directory with other files in it and no crawl belongs to something else: write nothing into it."""
-        if not self.path.exists() or self.database.exists() or (self.path / WORKERS).exists():
+        if not self.path.exists() or any((self.path / name).exists() for name in (DATABASE, WORKERS, OWNER)):
             return
         if others := self._other_files():
             raise NotThisCrawl(
@@ -113,7 +115,8 @@ class CrawlDirectory:
 
     def settle_owner(self, crawl_id: str) -> None:
         """Note whose files these are, if there are none yet. Raises NotThisCrawl if they are another crawl's."""
-        if self.owner() is not None or self.database.exists() or (self.warcs.is_dir() and any(self.warcs.iterdir())):
+        own_archive = self.path / ARCHIVE
+        if self.owner() is not None or self.database.exists() or (own_archive.is_dir() and any(own_archive.iterdir())):
             return self.check_owner(crawl_id)
         draft = self.path / f".{OWNER}.new"
         try:

@@ -53,6 +53,7 @@ class StoreKind(NamedTuple):
     poll_seconds: float = 0.05  # between two looks for new orders
     in_directory: bool = False  # the tables are in the crawl's directory, which is what the URL names
     one_process: bool = False  # the store ends with the process that has made it
+    is_shared: bool = False  # several workers can share it: the tables are `crawl.run.member.SharedTables`
 
 
 def _postgres_tables(url: str, directory: Path, unsafe: bool) -> Tables:
@@ -81,6 +82,7 @@ STORES: dict[str, StoreKind] = {
         _postgres_tables,
         lambda directory: ContactLog(directory.contacts),
         poll_seconds=0.25,
+        is_shared=True,
     ),
 }
 """The scheme of a store's URL -> what is kept there. The first is that of a crawl whose directory alone is given."""

@@ -63,17 +63,18 @@ _ORIGINALS = 1000  # likewise
 async def load_filters(
     loader: TaskSource,
     query: Callable[..., Awaitable[Any]],
-    contents: ContentSeen[int],
+    contents: ContentSeen[int] | None,
     seen: SeenTest,
 ) -> None:
     """Load all digests and fingerprints."""
-    digests = loader.digests(_CHUNK)
-    while chunk := await query(next, digests, []):
-        contents.warm(chunk)
+    if contents is not None:
+        digests = loader.digests(_CHUNK)
+        while chunk := await query(next, digests, []):
+            contents.warm(chunk)
+        contents.finish_warming()
     prints = loader.fingerprints(_CHUNK)
     while numbers := await query(next, prints, []):
         seen.warm(numbers)
-    contents.finish_warming()
     seen.finish_warming()
 
 
@@ -95,10 +96,12 @@ class WarmUp:
     contents: ContentSeen[int]
     seen: SeenTest
     near: NearDuplicates | None
+    is_shared: bool = False  # with other workers: they store documents that this one has not seen
 
     async def load_filters(self) -> None:
         """The URL-seen and the content-seen test."""
-        await load_filters(self.queries.source, self.queries.thread.ask, self.contents, self.seen)
+        contents = None if self.is_shared else self.contents  # without them, the store is asked about each document
+        await load_filters(self.queries.source, self.queries.thread.ask, contents, self.seen)
 
     async def load_originals(self) -> None:
         """The window of documents that near-duplicates are found by."""

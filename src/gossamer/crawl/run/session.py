@@ -13,6 +13,7 @@ from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.live import LivePublisher
+from gossamer.crawl.run.member import Worker
 from gossamer.crawl.run.opener import CrawlLocation, live_status
 from gossamer.crawl.run.page_log import PATIENCE, PageLog
 from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queues_of
@@ -70,6 +71,7 @@ async def session(
     may_be_empty: bool = False,
     part: WorkerShare | None = None,
     fingerprint_key: int | None = None,
+    worker: Worker | None = None,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Displays and logs its progress, and releases everything at the end.
 
@@ -81,7 +83,13 @@ async def session(
     pages = _open_page_log(config)
     try:
         crawl = assemble(
-            config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part, fingerprint_key=fingerprint_key
+            config,
+            seeds,
+            add_seeds=add_seeds,
+            may_be_empty=may_be_empty,
+            part=part,
+            fingerprint_key=fingerprint_key,
+            worker=worker,
         )
     except BaseException:
         if pages is not None:
@@ -99,6 +107,7 @@ async def session(
     ticking = asyncio.create_task(_tick(watch, display, log, live))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())
+    sharing = None if crawl.member is None else asyncio.create_task(_share(crawl))
     try:
         yield Session(crawl, log, watch, live)
     except BaseException as error:
@@ -112,6 +121,9 @@ async def session(
         display.update(last)
         display.close()
         await asyncio.gather(ticking, sampling, return_exceptions=True)
+        if sharing is not None:
+            sharing.cancel()
+            await asyncio.gather(sharing, return_exceptions=True)
         await live.close()
         if hooked is not None:
             await hooked.close()
@@ -122,6 +134,20 @@ async def session(
                 log.event("log.pages_lost", lines=pages.lost, reason=pages.problem or "its reader is too slow")
         log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
         log.close()
+
+
+async def _share(crawl: Crawl) -> None:
+    """Share the crawl with other workers. What ends this worker ends its crawl."""
+    assert crawl.member is not None
+    try:
+        await crawl.member.run()
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        first: BaseException = error
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        crawl.engine.fail(first)
 
 
 def _open_page_log(config: Config) -> PageLog | None:

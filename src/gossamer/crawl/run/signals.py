@@ -9,9 +9,10 @@ import uvloop
 
 from gossamer.config.load import Config
 from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.member import Worker
 from gossamer.crawl.run.session import Display, session
 from gossamer.crawl.visit.host_context import PAUSED_LOOK
-from gossamer.errors import UsageError
+from gossamer.errors import NameInUse, UsageError, WorkerEnded
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import Seed
@@ -31,15 +32,40 @@ def run_crawl(
 
     `reread` reads the configuration again; on SIGHUP its scope rules are applied.
     """
-    return uvloop.run(_run(config, list(seeds), add_seeds, display, reread))
+    given = list(seeds)
+    while True:
+        try:
+            return uvloop.run(_run(config, given, add_seeds, display, reread))
+        except NameInUse:
+            raise
+        except WorkerEnded:  # of a crawl that workers share: join it again
+            continue
+
+
+def run_worker(config: Config, worker: Worker, *, display: Display) -> int:
+    """Take part in a crawl that workers share, until it ends or a signal comes. A worker that was declared dead joins
+    again. Returns the exit status. Raises GossamerError."""
+    while True:
+        try:
+            return uvloop.run(_run(config, [], False, display, None, worker))[0]
+        except NameInUse:
+            raise
+        except WorkerEnded:
+            continue
 
 
 async def _run(
-    config: Config, seeds: list[Seed], add_seeds: bool, display: Display, reread: Callable[[], Config] | None
+    config: Config,
+    seeds: list[Seed],
+    add_seeds: bool,
+    display: Display,
+    reread: Callable[[], Config] | None,
+    worker: Worker | None = None,
 ) -> tuple[int, Snapshot]:
     loop = asyncio.get_running_loop()
+    may_be_empty = worker is not None
     try:
-        async with session(config, seeds, add_seeds, display) as opened:
+        async with session(config, seeds, add_seeds, display, may_be_empty=may_be_empty, worker=worker) as opened:
             # Objects made from here on are either short-lived or cached for long: collecting often would be a waste.
             gc.freeze()
             gc.set_threshold(50_000, 20, 50)

@@ -2,6 +2,7 @@
 URL of the store says which backends these are (`opener.STORES`)."""
 
 import json
+import os
 import random
 import secrets
 from typing import NamedTuple
@@ -9,27 +10,36 @@ from typing import NamedTuple
 from gossamer.backends.memory import MemoryArchive
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
-from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
+from gossamer.backends.warc.writer import FILE_PREFIX, RepairKind, WarcWriter, cut_back, file_names_of
 from gossamer.clock import Clock
+from gossamer.cluster.lease import LeaseTerms
 from gossamer.config.admission import ADMISSION_KEY, AdmissionRecord, admission_rules_for
 from gossamer.config.hosts import HostSettingsTable
-from gossamer.config.load import DELAYS_KEY, Config, delays_to_text, known_shape, make_config, shape_of
-from gossamer.config.overrides import OVERRIDES_KEY, Overrides
-from gossamer.config.policies import (
-    recrawl_policy_for,
+from gossamer.config.load import (
+    CONFIG_KEY,
+    DELAYS_KEY,
+    Config,
+    config_to_text,
+    delays_to_text,
+    known_shape,
+    make_config,
+    shape_of,
 )
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides
+from gossamer.config.policies import politeness_for, recrawl_policy_for
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import CaptureEncoder
 from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.member import Member, SharedTables, Worker, WorkerFile
 from gossamer.crawl.run.opener import CrawlLocation, archive_in, is_on_server, shown_crawl, store_kind
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
-from gossamer.errors import DirectoryError, NotThisCrawl
+from gossamer.errors import DirectoryError, NotThisCrawl, UsageError
 from gossamer.fetch.robots import parse_robots
 from gossamer.filter.domains import domain_of
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
-from gossamer.model.units import HostId, Instant, Seconds, Url
+from gossamer.model.units import Epoch, HostId, Instant, Seconds, Url
 from gossamer.observe import formatter
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
@@ -65,14 +75,21 @@ class OpenArchive(NamedTuple):
     reading: Archive  # reads what is committed, while the crawl runs
 
 
-def open_archive(config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock) -> OpenArchive:
-    """The WARC files, truncated to what was committed. Raises DirectoryError if committed records are missing."""
+def open_archive(
+    config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, member: Member | None
+) -> OpenArchive:
+    """The WARC files, truncated to what was committed; of a worker that shares a crawl, its own files. Raises
+    DirectoryError if committed records are missing."""
     ids = RecordIds(random.Random(secrets.randbits(128)))
     encoder = WarcEncoder(ids)
     if not has_files(config):
         in_memory = MemoryArchive(ids)
         return OpenArchive(in_memory, encoder.capture, in_memory)
-    for repair in cut_back(directory.warcs, committed):
+    prefix = FILE_PREFIX if member is None else f"{FILE_PREFIX}-{member.name}"
+    if member is not None:
+        ours = file_names_of(prefix)
+        committed = {name: length for name, length in committed.items() if ours.fullmatch(name)}
+    for repair in cut_back(directory.warcs, committed, prefix):
         if repair.kind is RepairKind.DAMAGED:
             place = directory.warcs / repair.file_name
             problem = (
@@ -87,6 +104,7 @@ def open_archive(config: Config, directory: CrawlDirectory, committed: dict[str,
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
     writer = WarcWriter(
         directory.warcs,
+        prefix,
         info=info,
         ids=ids,
         clock=clock,
@@ -109,16 +127,50 @@ class Opening(NamedTuple):
     tables: Tables
     journal: ContactJournal
     clock: Clock
+    member: Member | None  # of a crawl that workers share
+
+
+def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, seeds: bool, worker: Worker) -> Member:
+    """Become one of the workers that share a crawl. `seeds`: whether any were given, or none are needed. Raises
+    NotThisCrawl if there is no crawl to resume, and StoreFailed."""
+    if not tables.exist() and not seeds:
+        raise no_crawl_in(config)
+    tables.prepare()
+    file = WorkerFile(directory.path)
+    name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
+    terms = LeaseTerms(Seconds(config.cluster.ttl))
+    member = Member(
+        tables,
+        file,
+        name,
+        politeness_for(config),
+        config.robots_agent,
+        terms,
+        epoch=Epoch(secrets.randbits(63)),
+        version=__version__,
+        weight=worker.weight,
+        joins=worker.joins,
+    )
+    member.join()
+    return member
+
+
+def no_crawl_in(config: Config) -> NotThisCrawl:
+    place = shown_crawl(CrawlLocation.of(config))
+    return NotThisCrawl(f"there is no crawl in {place} to resume; give it a URL or --seeds to start one")
 
 
 def open_database(opening: Opening) -> Database:
     """The database of the crawl. Raises NotThisCrawl if there is no crawl to resume, or another one."""
     directory, seeds, kind = opening.directory, opening.seeds, store_kind(opening.config.store)
     place = shown_crawl(CrawlLocation.of(opening.config))
-    nothing = NotThisCrawl(f"there is no crawl in {place} to resume; give it a URL or --seeds to start one")
-    if not opening.tables.exist() and not seeds and not opening.may_be_empty:
+    nothing = no_crawl_in(opening.config)
+    if opening.member is not None:
+        db = opening.member.open_writer()
+    elif not opening.tables.exist() and not seeds and not opening.may_be_empty:
         raise nothing
-    db = opening.tables.open_writer()
+    else:
+        db = opening.tables.open_writer()
     facts = Metadata(db)
     facts.settle_identity(opening.clock.now(), secrets.token_hex(8), opening.new_fingerprint_key)
     known_seeds = facts.seeds()
@@ -168,9 +220,12 @@ def read_metadata(
     config, facts = opening.config, Metadata(db)
     admission = _admission_record(facts)
     hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
-    facts.save_options(shape_of(config))
-    facts.save_fact(DELAYS_KEY, delays_to_text(config))
-    facts.set_memory_format(recrawl_policy_for(config).memory_format)
+    if opening.member is None or not opening.member.joins:
+        facts.save_options(shape_of(config))
+        facts.save_fact(DELAYS_KEY, delays_to_text(config))
+        facts.set_memory_format(recrawl_policy_for(config).memory_format)
+    if opening.member is not None and not opening.member.joins:
+        facts.save_fact(CONFIG_KEY, config_to_text(config))
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
@@ -204,8 +259,17 @@ def _admission_record(facts: Metadata) -> AdmissionRecord | None:
 def table_writer(
     opening: Opening, db: Database, captures: CaptureFiles, planner: RecrawlPlanner, ordering: Ordering
 ) -> TableWriter:
-    """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration."""
-    reorder(db, ordering.name, ordering, opening.clock.now(), settings=ordering.queue_settings)
+    """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration. Raises
+    UsageError if other workers use another one."""
+    member, facts = opening.member, Metadata(db)
+    if member is None or member.is_alone:
+        reorder(db, ordering.name, ordering, opening.clock.now(), settings=ordering.queue_settings)
+    elif (facts.order(), facts.order_settings()) != (ordering.name, ordering.queue_settings):
+        raise UsageError(
+            f"--order {ordering.name}: the workers of this crawl use {facts.order()}, or other weights; stop them first"
+        )
+    if member is not None:
+        member.end_set_up()
     return TableWriter(
         db,
         captures,
@@ -216,6 +280,7 @@ def table_writer(
         postpone=planner.dates.postpone,
         replan=planner.dates.replan,
         part=opening.part,
+        ownership=member,
     )
 
 
@@ -223,6 +288,8 @@ def commit_seeds(opening: Opening, writer: TableWriter, admission: Admission, re
     """Commit the seeds that are new, and the politeness clocks that were recovered from the contact journal."""
     part, now = opening.part, opening.clock.now()
     first = Batch()
+    if opening.member is not None:
+        opening.member.adopt(now)
     first.hosts = {host.host_id: host for host in recovered.clocks}
     first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in opening.seeds]
     first.candidates = [

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from gossamer.config.hosts import HostSettingsTable
 from gossamer.crawl.observers import CrawlObserver
@@ -40,6 +40,18 @@ class Route(NamedTuple):
     address: str
 
 
+class ContactPermit(Protocol):
+    """Whether hosts may be contacted, where workers share a crawl (`cluster.lease`)."""
+
+    async def wait_for_permit(self) -> None:
+        """Wait until a contact may start, which must then start in the same turn of the loop."""
+        ...
+
+    async def send(self, sending: Coroutine[Any, Any, FetchOutcome]) -> FetchOutcome:
+        """Await a request, which is cut off when the permit ends."""
+        ...
+
+
 class Requester(CrawlObserver):
     """Sends requests. `open_contacts` are those on the wire, by host, as the contact journal needs them: when each
     started, how long the host took the last time, and the address.
@@ -59,7 +71,9 @@ class Requester(CrawlObserver):
         audit: PolitenessAudit,
         politeness: PolitenessPolicy,
         hosts: HostSettingsTable,
+        permit: ContactPermit | None = None,
     ) -> None:
+        self._permit = permit
         self._frontier = state.frontier
         self._resolver = resolver
         self._address_choice = address_choice
@@ -90,7 +104,14 @@ class Requester(CrawlObserver):
     # --- route ---------------------------------------------------------------------------------------
 
     async def route_to(self, host: HostKey, last: str | None) -> Route | Failed:
-        """The route to a host that was last reached at `last`, or why there is none."""
+        """The route to a host that was last reached at `last`, or why there is none. A request must be sent in the same
+        turn of the loop."""
+        route = await self._find_route(host, last)
+        if self._permit is not None:
+            await self._permit.wait_for_permit()
+        return route
+
+    async def _find_route(self, host: HostKey, last: str | None) -> Route | Failed:
         proxy = self._hosts.for_host(host).options.proxy
         if proxy is not None:
             until = self._proxies.wait_for(proxy, self._clock.now())
@@ -145,7 +166,8 @@ class Requester(CrawlObserver):
             address = ""  # the name that replaces it is never dialled
         else:
             patience = self._address_choice.connect_timeout(route.found, address, started)
-        return self._fetcher.fetch(Request(url, host, port, address, headers, options, wants, patience, body_bytes))
+        sending = self._fetcher.fetch(Request(url, host, port, address, headers, options, wants, patience, body_bytes))
+        return sending if self._permit is None else self._permit.send(sending)
 
     async def send_robots_request(
         self,

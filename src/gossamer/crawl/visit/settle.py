@@ -47,6 +47,11 @@ class Counters(CrawlObserver):
             if committed.bulk_counts:
                 counts.update(committed.bulk_counts)
 
+    def rebase(self, others: Mapping[str, int]) -> None:
+        """What other workers of the crawl have counted, now and before; this one's own counts are added."""
+        self.total = Counter(others)
+        self.total.update(self.run)
+
     def by_reason(self, kind: str) -> dict[str, int]:
         """The counters `kind:reason` as reason -> count, the largest first."""
         found = {name[len(kind) + 1 :]: n for name, n in self.total.items() if name.startswith(kind + ":") and n}

@@ -114,6 +114,9 @@ class HostRows:
                 known[host] = self._domain_row(host)
         return [known[host] for host in hosts]
 
+    def domain_name(self, host: HostKey) -> Domain:
+        return self._domain_of(host)[0]
+
     def _find(self, host: HostKey) -> tuple[HostId, int] | None:
         row: tuple[HostId, int] | None = self._db.fetch_one("host_by_name", host)
         return row

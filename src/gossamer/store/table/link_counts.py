@@ -14,11 +14,14 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from gossamer.clock import Clock
-from gossamer.model.batch import Linked, Moved
+from gossamer.model.batch import Linked, LinkGain, Moved
 from gossamer.model.facts import credit_per_link, share_per_link, steps_from
+from gossamer.model.partition import ID_BITS
 from gossamer.model.settlement import PageLinks
+from gossamer.model.units import Fingerprint, HostKey
 from gossamer.store.ports import Database, Prioritiser
 from gossamer.store.row_formats import pack_numbers, unpack_numbers
+from gossamer.store.table.foreign import Foreign
 from gossamer.store.table.hosts import HostRows
 from gossamer.store.table.priorities import Reprioritiser
 
@@ -26,7 +29,8 @@ _HEAD = 7  # numbers before the targets of a page
 
 
 class LinkedPage(NamedTuple):
-    """A page whose links are to be counted. Only targets in domains that have a row can be: the others are left out.
+    """A page whose links are to be counted. Only targets in domains that have a row can be: the others are left out,
+    unless another worker owns the domain and may have a row for it soon.
 
     Of each kind, the first targets (`fresh_...` of them) are those that were not on the page when it was fetched
     before: the others were counted then, and only get credit.
@@ -39,23 +43,40 @@ class LinkedPage(NamedTuple):
     fresh_others: int
     own: Sequence[int]  # fingerprints of the targets in the page's domain
     others: Sequence[int]  # in other domains
-    domains: Sequence[int]  # of `others`, in the same order
+    domains: Sequence[int | str]  # of `others`, in the same order; the name of one without a row
+
+
+_NAMES = -1
+"""In place of a page: the record has names of domains, to which the negative numbers in other records refer."""
 
 
 def pages_bytes(pages: Iterable[LinkedPage]) -> bytes:
     """The pages of a commit, all numbers in a row."""
-    numbers: list[int] = []
+    numbers: list[int | str] = []
     for url_id, domain_id, parts, fresh_own, fresh_others, own, others, domains in pages:
         numbers += (url_id, domain_id, parts, fresh_own, fresh_others, len(own), len(others))
         numbers += own
         numbers += others
         numbers += domains
-    return pack_numbers(numbers)
+    try:
+        return pack_numbers(numbers)  # type: ignore[arg-type]
+    except TypeError:
+        return pack_numbers(_with_names(numbers))
+
+
+def _with_names(numbers: list[int | str]) -> list[int]:
+    """The same with a first record that has the names."""
+    names: dict[str, int] = {}
+    referring = [n if isinstance(n, int) else names.setdefault(n, -1 - len(names)) for n in numbers]
+    text = " ".join(names).encode()
+    packed = unpack_numbers(text.ljust(-(-len(text) // 8) * 8, b" "))
+    return [_NAMES, 0, 0, 0, 0, len(packed), 0, *packed, *referring]
 
 
 def pages_from(stored: bytes) -> Iterator[LinkedPage]:
     """The way back. Raises StoreFailed for what cannot be pages."""
     numbers = unpack_numbers(stored)
+    names: list[str] = []
     at = 0
     while at < len(numbers):
         url_id, domain_id, parts, fresh_own, fresh_others, own, others = numbers[at : at + _HEAD]
@@ -63,6 +84,12 @@ def pages_from(stored: bytes) -> Iterator[LinkedPage]:
         second = first + own
         third = second + others
         at = third + others
+        if url_id == _NAMES:
+            names = pack_numbers(numbers[first:second]).decode().split()
+            continue
+        domains: Sequence[int | str] = numbers[third:at]
+        if names:
+            domains = [names[-1 - n] if n < 0 else n for n in numbers[third:at]]
         yield LinkedPage(
             url_id,
             domain_id,
@@ -71,7 +98,7 @@ def pages_from(stored: bytes) -> Iterator[LinkedPage]:
             fresh_others,
             numbers[first:second],
             numbers[second:third],
-            numbers[third:at],
+            domains,
         )
 
 
@@ -130,6 +157,10 @@ class LinkChanges(NamedTuple):
     moved: list[Moved]
     linked: list[Linked]
 
+    def extend(self, more: "LinkChanges") -> None:
+        self.moved.extend(more.moved)
+        self.linked.extend(more.linked)
+
 
 class LinkCounts:
     """Stores the links of pages and counts them, within the writer's transactions."""
@@ -141,8 +172,11 @@ class LinkCounts:
         prioritiser: Prioritiser,
         clock: Clock,
         targets_at_once: int,
+        foreign: Foreign | None = None,
     ) -> None:
+        """`foreign`: in a store that workers share."""
         self._db = db
+        self._foreign = foreign
         self._hosts = hosts
         self._at_once = prioritiser.by_score and not prioritiser.defers_links
         self._foresees = prioritiser.moved_by_links and not self._at_once
@@ -150,12 +184,12 @@ class LinkCounts:
         self._clock = clock
         self._enough = targets_at_once
         self._counted_at = clock.monotonic()
-        self._waiting = 0  # targets in `uncounted`
+        self.waiting = 0  # targets in `uncounted`
         self.reload()
 
     def reload(self) -> None:
         """Read how many targets are uncounted: at the start, and after a rollback."""
-        self._waiting = self._db.fetch_value("uncounted_targets")
+        self.waiting = self._db.fetch_value("uncounted_targets")
 
     def add(self, pages: list[PageLinks], stamp: float) -> LinkChanges:
         """Store the links of pages and count them, now or later; in the order of the pages, so that the second passes
@@ -165,12 +199,37 @@ class LinkCounts:
             return self._count(found, stamp) if found else LinkChanges([], [])
         targets = sum(len(page.own) + len(page.others) for page in found)
         if found:
-            self._db.execute("put_off", targets, pages_bytes(found))
-            self._waiting += targets
+            self._put_off(found)
+            self.waiting += targets
         seconds = self._clock.monotonic() - self._counted_at
-        if self._waiting >= self._enough or (self._waiting and seconds >= SECONDS_AT_MOST):
+        if self.waiting >= self._enough or (self.waiting and seconds >= SECONDS_AT_MOST):
             return self.count_all(stamp)
         return LinkChanges([], [])
+
+    def add_gains(self, gains: Sequence[LinkGain], stamp: float) -> LinkChanges:
+        """Count what links on pages of other workers give to URLs of this one. A domain without a row has no URLs."""
+        names = list(dict.fromkeys(gain.domain for gain in gains if isinstance(gain.domain, str)))
+        known = dict(zip(names, self._hosts.find_domains([HostKey(name) for name in names]), strict=True))
+        rows: list[tuple[int, ...]] = []
+        linked: Counter[int] = Counter()
+        others: Counter[int] = Counter()
+        for domain, target, links, from_others, credit, share in gains:
+            domain_id = known[domain] if isinstance(domain, str) else domain
+            if domain_id:
+                rows.append((domain_id, target, links, from_others, credit, share, *_ELSEWHERE))
+                linked[domain_id] += links
+                others[domain_id] += from_others
+        return self._save(rows, [Linked(domain_id, n, others[domain_id]) for domain_id, n in linked.items()], stamp)
+
+    def _put_off(self, found: list[LinkedPage]) -> None:
+        by_partition: defaultdict[int, list[LinkedPage]] = defaultdict(list)
+        for page in found:
+            by_partition[page.url_id >> ID_BITS].append(page)
+        rows = [
+            (partition, sum(len(page.own) + len(page.others) for page in pages), pages_bytes(pages))
+            for partition, pages in by_partition.items()
+        ]
+        self._db.write_rows("put_off", rows)
 
     def sources(self, url_ids: Iterable[int]) -> dict[int, Source]:
         """The pages with these ids, as far as they have rows."""
@@ -197,7 +256,7 @@ class LinkCounts:
         """Count all links that are not counted yet."""
         stored = self._db.fetch_all("uncounted_pages")
         self._db.execute("all_counted")
-        self._waiting = 0
+        self.waiting = 0
         self._counted_at = self._clock.monotonic()
         return self._count([page for (pages,) in stored for page in pages_from(pages)], stamp)
 
@@ -211,7 +270,9 @@ class LinkCounts:
         for url_id, domain_id, prints, hosts in pages:
             stored = pack_numbers(prints)
             rows.append((url_id, stored))
-            domains = self._hosts.find_domains(hosts)
+            domains: Sequence[int | str] = self._hosts.find_domains(hosts)
+            if self._foreign is not None and 0 in domains:
+                domains = self._with_names(domains, hosts)
             own = [p for p, d in zip(prints, domains, strict=True) if d == domain_id]
             others = [(p, d) for p, d in zip(prints, domains, strict=True) if d != domain_id and d]
             fresh_own, fresh_others = len(own), len(others)
@@ -237,24 +298,55 @@ class LinkCounts:
         self._db.write_rows("save_links", rows)
         return found
 
+    def _with_names(self, domains: Sequence[int | str], hosts: list[HostKey]) -> list[int | str]:
+        """The names of domains without a row, where another worker may have one for them soon."""
+        assert self._foreign is not None
+        owns_host = self._foreign.owns_host
+        return [
+            domain or (0 if owns_host(host) else self._hosts.domain_name(host))
+            for domain, host in zip(domains, hosts, strict=True)
+        ]
+
     def _count(self, pages: list[LinkedPage], stamp: float) -> LinkChanges:
         gains = self._merged(pages)
+        if self._foreign is not None:
+            gains = self._send_foreign(gains, self._foreign)
         rows: list[tuple[int, ...]] = []
         for domain_id, (links, others, gained, sums, steps) in gains.items():
+            assert isinstance(domain_id, int)
             for target, credit in gained.items():
                 host_id, least = steps.get(target, _ELSEWHERE)
                 n, from_others = links.get(target, 0), others.get(target, 0)
                 rows.append((domain_id, target, n, from_others, credit, sums.get(target, 0), host_id, least))
+        linked = [Linked(int(domain), gain.links.total(), gain.others.total()) for domain, gain in gains.items()]
+        return self._save(rows, linked, stamp)
+
+    def _save(self, rows: list[tuple[int, ...]], linked: list[Linked], stamp: float) -> LinkChanges:
         self._db.write_rows("count_links", rows)
-        linked = [Linked(domain_id, gain.links.total(), gain.others.total()) for domain_id, gain in gains.items()]
         linked = [domain for domain in linked if domain.links]
         self._db.write_rows("count_domain_links", linked)
         return LinkChanges(self._priorities.update(rows, stamp), linked)
 
-    def _merged(self, pages: list[LinkedPage]) -> dict[int, _Gains]:
+    def _send_foreign(self, gains: dict[int | str, _Gains], foreign: Foreign) -> dict[int | str, _Gains]:
+        """Send what is for URLs of other workers, and return the rest."""
+        own: dict[int | str, _Gains] = {}
+        others: list[LinkGain] = []
+        for domain, found in gains.items():
+            if isinstance(domain, int) and foreign.owns_row(domain):
+                own[domain] = found
+                continue
+            links, from_others, gained, sums, _ = found
+            others += [
+                LinkGain(domain, Fingerprint(fp), links[fp], from_others[fp], credit, sums[fp])
+                for fp, credit in gained.items()
+            ]
+        foreign.send_gains(others)
+        return own
+
+    def _merged(self, pages: list[LinkedPage]) -> dict[int | str, _Gains]:
         """What is to be added to the targets in each domain. A page's own credit goes down to nothing."""
         known = self.sources({page.url_id for page in pages})
-        gains: defaultdict[int, _Gains] = defaultdict(
+        gains: defaultdict[int | str, _Gains] = defaultdict(
             lambda: _Gains(Counter(), Counter(), defaultdict(int), defaultdict(int), {})
         )
         within: list[_Steps] = []
@@ -287,7 +379,7 @@ class LinkCounts:
         return gains
 
 
-def _merge_steps(within: list[_Steps], gains: Mapping[int, _Gains]) -> None:
+def _merge_steps(within: list[_Steps], gains: Mapping[int | str, _Gains]) -> None:
     """The least steps that links from one host give to a target; `_ELSEWHERE` if they come from several hosts."""
     by_host: defaultdict[tuple[int, int], dict[int, tuple[int, int]]] = defaultdict(dict)
     for steps, host_id, domain_id, targets in sorted(within, key=itemgetter(0), reverse=True):

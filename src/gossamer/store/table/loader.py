@@ -111,6 +111,14 @@ class TableLoader:
     def has_outbox_urls(self) -> bool:
         return outbox.has_outbox_urls(self._db)
 
+    def read_messages(self, parts: list[int], most: int) -> list[tuple[int, int, str, bytes]]:
+        """Messages in the inboxes of some partitions: partition, id, kind and body."""
+        return self._db.fetch_all("read_inbox", parts, most)
+
+    def counters_of_others(self) -> dict[str, int]:
+        """The counters of all other workers, now and before."""
+        return dict(self._db.fetch_all("counters_of_others"))
+
     def counters(self) -> dict[str, int]:
         return dict(self._db.fetch_all("counters"))
 

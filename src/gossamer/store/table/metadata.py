@@ -27,7 +27,7 @@ class Metadata:
                 "created_at": str(now),
             }
             with self._db.transaction():  # a crawl with a name but no key must never be seen
-                self._db.write_rows("set_fact", list(values.items()))
+                self._db.write_rows("add_fact", list(values.items()))
 
     def fact(self, name: str) -> str | None:
         """What is remembered under a name."""

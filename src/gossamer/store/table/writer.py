@@ -9,10 +9,10 @@ start. URLs are added before links are counted, so that the links that lead to t
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
@@ -20,7 +20,7 @@ from gossamer.model.batch import Batch, Committed, HostCount, Touched
 from gossamer.model.facts import BIRTH_CREDIT, NO_HOST, UrlFacts
 from gossamer.model.http_dates import http_date
 from gossamer.model.partition import ID_BITS
-from gossamer.model.requeue import RequeueOrder
+from gossamer.model.requeue import REFRESHING, RequeueOrder
 from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
@@ -30,12 +30,14 @@ from gossamer.store.ports import (
     Database,
     DateOfReported,
     Location,
+    Ownership,
     PartitionOwner,
     Postpone,
     Prioritiser,
     Replan,
 )
 from gossamer.store.table.bulk_changes import apply_change
+from gossamer.store.table.foreign import Foreign
 from gossamer.store.table.hosts import DomainOf, HostRows, bring_forward, retire_hosts, save_sitemaps
 from gossamer.store.table.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts, Source
 from gossamer.store.table.metadata import save_learned
@@ -43,6 +45,8 @@ from gossamer.store.table.orders import answer_order
 from gossamer.store.table.outbox import Outbox
 from gossamer.store.table.priorities import Reprioritiser
 from gossamer.store.table.requeue import RequeueResult, next_due, requeue_due
+
+T = TypeVar("T")
 
 
 class Originals:
@@ -107,9 +111,11 @@ class TableWriter:
         date_of_reported: DateOfReported = lambda page: page.modified,
         postpone: Postpone = lambda page, before, now: None,
         part: PartitionOwner | None = None,
+        ownership: Ownership | None = None,
         replan: Replan = lambda page: None,
     ) -> None:
-        """Takes over the database, and closes it if it cannot begin. Raises StoreFailed."""
+        """Takes over the database, and closes it if it cannot begin. `ownership`: in a store that workers share. Raises
+        StoreFailed."""
         self._db = db
         self._captures = captures
         self._prioritiser = prioritiser
@@ -118,9 +124,10 @@ class TableWriter:
         self._hosts = HostRows(db, domain_of)
         self._reprioritiser = Reprioritiser(db, prioritiser)
         self._outbox = None if part is None else Outbox(db, part, lambda host: domain_of(host)[1])
+        self._foreign = None if ownership is None else Foreign(db, ownership, lambda host: domain_of(host)[1])
         try:
             self._priorities = Reprioritiser(db, prioritiser)
-            self._links = LinkCounts(db, self._hosts, prioritiser, clock, targets_at_once)
+            self._links = LinkCounts(db, self._hosts, prioritiser, clock, targets_at_once, self._foreign)
             self._read_counters()
             self._catch_up()
         except BaseException:
@@ -130,6 +137,8 @@ class TableWriter:
     def _read_counters(self) -> None:
         db = self._db
         self._warc_ids = {name: number for number, name, _ in db.fetch_all("warc_files")}
+        self._new_warcs: list[str] = []  # of this transaction
+        self._ended = False
         self._number: int = db.fetch_value("counter", "commits")
         # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
         self._next_ids: dict[int, int] = {}  # by partition
@@ -143,11 +152,47 @@ class TableWriter:
             if self._links.has_uncounted():
                 self._links.count_all(self._next_stamp(self._clock.now()))
 
+    # --- partitions of a store that workers share ---------------------------------------------------
+
+    def on_partitions_taken(self) -> None:
+        """Partitions were taken: others have written their rows so far. Raises StoreFailed; to be called again then."""
+        self.forget_rows()
+        lowest = 1 if self._prioritiser.by_score else 0
+        newest: float = self._db.fetch_value("newest_place", lowest, self._clock.now())
+        self._stamp = max(self._stamp, newest)
+        self._links.reload()
+
+    @property
+    def has_uncounted(self) -> bool:
+        """Whether links of pages in partitions of this worker are not counted yet."""
+        return self._links.waiting > 0
+
+    def forget_rows(self) -> None:
+        """Rows of partitions that were given up, or are taken, may have been changed by others."""
+        self._hosts.clear_cache()
+        self._next_ids.clear()
+
+    def end(self, work: Callable[[Database], None]) -> None:
+        """The last transaction of a worker, after all its links are counted. Raises StoreFailed."""
+        self._count_rest()
+        self.run(work)
+        self._ended = True
+
+    def _count_rest(self) -> None:
+        with self._transaction():
+            self._links.count_all(self._stamp)
+
+    def run(self, work: Callable[[Database], T]) -> T:
+        """Run statements in a transaction of their own, behind the fence. Raises StoreFailed; then nothing of it is on
+        record."""
+        with self._transaction():
+            return work(self._db)
+
     def close(self) -> None:
         """Count the links that are not counted yet, and close the archive and the database."""
-        # What cannot be counted now is counted on opening.
-        with suppress(StoreFailed), self._transaction():
-            self._links.count_all(self._stamp)
+        if not self._ended:
+            with suppress(StoreFailed):  # what cannot be counted now is counted on opening
+                self._count_rest()
         self._captures.close()
         self._db.close()
 
@@ -158,7 +203,12 @@ class TableWriter:
         counts = Counter(batch.counters)
         hosts_before = self._hosts.created
         with self._transaction():
+            if batch.seeds and self._foreign is not None:
+                self._db.fetch_value("share_crawl")  # it does not end while URLs are added from outside
             self._add_seeds(batch, now)
+            if self._foreign is not None:
+                self._foreign.take_out(batch.received)
+                batch = self._foreign.keep_own(batch)
             candidates, put_out = batch.candidates, 0
             if self._outbox is not None:
                 candidates, put_out = self._outbox.keep_own(candidates)
@@ -195,6 +245,10 @@ class TableWriter:
             if ordered:
                 counts.update(ordered)
             changes = self._links.add(batch.links, stamp)
+            if batch.gains:
+                changes.extend(self._links.add_gains(batch.gains, stamp))
+            if batch.count_links:
+                changes.extend(self._links.count_all(stamp))
             if valued:
                 changes.moved.extend(self._priorities.update_listed(valued, stamp))
             again, next_date = self._requeue(batch.requeue, touched)
@@ -206,14 +260,17 @@ class TableWriter:
             by_score, touch = self._prioritiser.by_score, partial(_touch, touched)
             retire_hosts(self._db, batch.retired, stamp, touch, by_score=by_score)
             self._db.write_rows("count", [(name, n) for name, n in counts.items() if n])
+            if self._foreign is not None and (pages := counts["state:stored"] + counts[REFRESHING]):
+                self._db.execute("count_stored", pages)
             self._db.write_rows("set_fact", list(batch.facts.items()))
             self._db.write_rows("save_refused", batch.refused)
             for order_id, answer in batch.answers.items():
                 answer_order(self._db, order_id, answer(new_seeds))
             for name, length in self._captures.flush().items():
-                self._db.execute("commit_warc", self._warc_id(name), name, length)
+                self._db.execute("commit_warc", self._warc_id(name), length)
             host_counts = self._host_counts(batch, touched) if self._prioritiser.has_host_term else []
         self._captures.committed()
+        self._new_warcs.clear()
         self._number += 1
         return Committed(
             number=self._number,
@@ -259,6 +316,9 @@ class TableWriter:
             with suppress(StoreFailed):
                 self._links.reload()
             self._captures.roll_back()
+            for name in self._new_warcs:
+                del self._warc_ids[name]
+            self._new_warcs.clear()
             raise
 
     # --- the parts of a transaction ---------------------------------------------------------------
@@ -502,7 +562,8 @@ class TableWriter:
     def _warc_id(self, name: str) -> int:
         known = self._warc_ids.get(name)
         if known is None:
-            known = self._warc_ids[name] = max(self._warc_ids.values(), default=0) + 1
+            known = self._warc_ids[name] = self._db.insert("add_warc", name)
+            self._new_warcs.append(name)
         return known
 
 

@@ -1,0 +1,602 @@
+"""This process as one of the workers that share a crawl (`cluster`, ADR 25): it joins, owns partitions, and leaves.
+
+`Member` is created before the crawl is assembled. `Member.run` does everything that goes on beside the crawl:
+
+  * the lease is watched, and contacts are cut off at its end;
+  * partitions are taken and given up, so that every worker has its share; silent workers are declared dead;
+  * addresses are exchanged with other workers;
+  * messages in the inboxes of the partitions are taken in;
+  * pages are granted, and the end of the crawl is found.
+
+Statements that change tables run in the thread of the store, behind the fence, between two commits.
+"""
+
+import asyncio
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from gossamer.clock import Clock, ServerClock, boot_time
+from gossamer.cluster import crawl_end, inbox
+from gossamer.cluster.fence import raise_generation
+from gossamer.cluster.handover import RestPolicy, first_contact
+from gossamer.cluster.heartbeat import Heartbeat, View
+from gossamer.cluster.inbox import Message
+from gossamer.cluster.lease import LeaseTerms
+from gossamer.cluster.membership import Joined, Membership, Taken
+from gossamer.cluster.page_grants import PageGrants
+from gossamer.cluster.partitions import Partitions
+from gossamer.cluster.ports import Session
+from gossamer.cluster.share import shares, shortfall, surplus
+from gossamer.cluster.shared_addresses import GatePlan, SharedAddresses, exchange
+from gossamer.cluster.watch import Silent
+from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.directory import WORKER
+from gossamer.errors import DirectoryError, HistoryLost, LeaseLost, StoreFailed
+from gossamer.fetch.robots import parse_robots
+from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
+from gossamer.model.batch import RobotsRecord
+from gossamer.model.loads import HostLoaded
+from gossamer.model.outcome import Failed, Failure, FetchOutcome
+from gossamer.model.partition import ID_BITS, PartitionList
+from gossamer.model.requeue import REFRESHING
+from gossamer.model.task import HostRecord
+from gossamer.model.units import Epoch, Instant, Seconds
+from gossamer.store.ports import Database, Tables
+from gossamer.store.table.foreign import unpack
+from gossamer.store.table.writer import TableWriter
+
+T = TypeVar("T")
+
+TURN = 0.1
+"""Seconds between two looks at the lease."""
+LOOK = 0.25
+"""Seconds between two looks at shares, states and limits."""
+GATES = 0.02
+"""Seconds between two exchanges of addresses, if there is anything to exchange."""
+INBOX = 0.2
+"""Seconds between two looks at empty inboxes ..."""
+INBOX_IDLE = 1.0
+"""... if this worker is the only one: seeds and orders come from outside."""
+END = 0.5
+"""Seconds between two attempts to end the crawl, at first ..."""
+LONGEST_END = 5.0
+"""... and at last."""
+_STATS = 1.0
+
+
+class SharedTables(Tables, Protocol):
+    """The tables of a crawl that several workers share."""
+
+    def prepare(self) -> int:
+        """Create or migrate the tables. Returns the number of partitions. Raises NotThisCrawl, StoreFailed."""
+        ...
+
+    def open_session(self, waiting: Seconds) -> Session:
+        """A connection for the protocol, opened when it is first used."""
+        ...
+
+    def open_worker(self, epoch: Epoch, partitions: PartitionList) -> Database:
+        """The connection on which a worker commits, behind its fence."""
+        ...
+
+    def open_worker_reader(self, epoch: Epoch, partitions: PartitionList) -> Database:
+        """A connection that reads the queues of these partitions."""
+        ...
+
+
+class Worker(NamedTuple):
+    """How a process takes part in a crawl that workers share."""
+
+    name: str | None = None  # by default that of the last worker in the directory, or a new one
+    weight: float = 1.0  # its share of the partitions, in relation to those of the others
+    joins: bool = False  # a crawl that was started by another process
+
+
+class WorkerFile:
+    """DIR/worker.json: the name of the worker, and its epochs whose end is not on record yet."""
+
+    def __init__(self, directory: Path) -> None:
+        """Raises DirectoryError."""
+        self._path = directory / WORKER
+        try:
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            found = {}
+        except (OSError, ValueError) as error:
+            raise DirectoryError(
+                f"cannot read {self._path}: {error}; remove it if no worker uses {directory}"
+            ) from error
+        self.name: str | None = found.get("name")
+        self.epochs = [Epoch(epoch) for epoch in found.get("epochs", ())]
+
+    def save(self, name: str, epochs: Iterable[Epoch]) -> None:
+        """Durable on return. Raises DirectoryError."""
+        self.name, self.epochs = name, list(epochs)
+        draft = self._path.with_suffix(".new")
+        try:
+            with draft.open("w", encoding="utf-8") as file:
+                json.dump({"name": name, "epochs": self.epochs}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, self._path)
+        except OSError as error:
+            raise DirectoryError(f"cannot write {self._path}: {error.strerror}") from error
+
+
+def rest_policy_for(politeness: PolitenessPolicy, terms: LeaseTerms) -> RestPolicy:
+    """How long hosts rest whose last worker has died: the longest delay that a contact may require by itself."""
+    adaptive = politeness.max_adaptive_delay if politeness.load_factor > 0 else Seconds(0.0)
+    return RestPolicy(Seconds(max(politeness.min_delay, adaptive)), terms.ttl)
+
+
+class Member:
+    """One life of a worker. `owns` is for the thread of the store, everything else for the event loop."""
+
+    def __init__(
+        self,
+        tables: SharedTables,
+        file: WorkerFile,
+        name: str,
+        politeness: PolitenessPolicy,
+        agent: str,
+        terms: LeaseTerms,
+        *,
+        epoch: Epoch,
+        version: str,
+        weight: float = 1.0,
+        joins: bool = False,
+    ) -> None:
+        """`epoch`: a random number of 63 bits. `joins`: a crawl that was started by another process, with the options
+        of that one."""
+        self.joins = joins
+        self.epoch = epoch
+        self.name = name
+        self.owned = PartitionList()
+        """What the writer looks at."""
+        self.read = PartitionList()
+        """What is read for the frontier: without those that are being given up."""
+        self._tables, self._file, self._terms = tables, file, terms
+        self._politeness, self._agent = politeness, agent
+        self._session = tables.open_session(terms.waiting)
+        self._gate_session = tables.open_session(terms.waiting)
+        self._membership = Membership(self._session, self.epoch, name, terms, weight=weight, version=version)
+        self._policy = rest_policy_for(politeness, terms)
+        self._partitions = Partitions(self.epoch, self._policy, terms.long_life)
+        self.addresses = SharedAddresses(self._policy, politeness.min_delay, kept_for=terms.ttl)
+        self._turned = boot_time()
+        self._stats = "{}"
+        self.heartbeat = Heartbeat(
+            tables.open_session(terms.waiting),
+            self.epoch,
+            terms,
+            now=boot_time,
+            turned=lambda: self._turned,
+            stats=lambda: self._stats,
+        )
+        self._sending: set[asyncio.Task[FetchOutcome]] = set()
+        self._cut_off: set[asyncio.Task[FetchOutcome]] = set()
+        self._wants_grant = asyncio.Event()
+        self._idle_since: float | None = None
+        self._taking_in = asyncio.Lock()
+        self._buried: set[Silent] = set()
+        self.is_alone = False
+        """Whether there was no other worker when this one joined."""
+        self._db: Database | None = None
+        self._joined: Joined | None = None
+        self._crawl: Crawl | None = None
+        self._writer: TableWriter | None = None
+        self._grants: PageGrants | None = None
+
+    # --- before the crawl runs ---------------------------------------------------------------------
+
+    def join(self) -> None:
+        """Become a member. What the last process in this directory owned passes to this one. Raises NameInUse,
+        StoreFailed, DirectoryError."""
+        previous = list(self._file.epochs)
+        self._file.save(self.name, [*previous, self.epoch])
+        self._joined = self._membership.join(previous)
+        self._file.save(self.name, [self.epoch])
+
+    def open_writer(self) -> Database:
+        """The connection of the writer. It sees all partitions until `end_set_up`, if no other worker does."""
+        assert self._joined is not None, "joined first"
+        members = self._session.fetch_all("members")
+        self.is_alone = all(epoch == self.epoch for epoch, *_ in members)
+        if self.is_alone:
+            self.owned.numbers = list(range(self._joined.partitions))
+        self._db = self._tables.open_worker(self.epoch, self.owned)
+        return self._db
+
+    def end_set_up(self) -> None:
+        """What concerns all partitions is done."""
+        self.owned.numbers = []
+
+    def open_reader(self) -> Database:
+        """A connection that reads for the frontier."""
+        return self._tables.open_worker_reader(self.epoch, self.read)
+
+    def clock(self) -> Clock:
+        """The time of the server. Raises StoreFailed."""
+        return ServerClock(lambda: float(self._session.fetch_value("server_time")))
+
+    def adopt(self, now: Instant) -> None:
+        """Take over what the last process in this directory had. `now` is later than `join`."""
+        assert self._joined is not None, "joined first"
+        self._partitions.on_taken(self._joined.owned, now)
+        self.addresses.adopt(tuple(self._joined.gates), now)
+        self.owned.numbers = self.read.numbers = self._partitions.numbers()
+        self.heartbeat.start()
+
+    def owns(self, partition: int) -> bool:
+        return partition in self._partitions
+
+    def state_of_crawl(self) -> str:
+        """Raises StoreFailed."""
+        return str((self._session.fetch_one("crawl_now") or ("finished",))[0])
+
+    def start_run(self, max_pages: int | None, due_by: Instant) -> None:
+        """A run of the crawl begins, for all workers. Raises StoreFailed."""
+        self._session.execute("start_run", max_pages, due_by)
+
+    @property
+    def view(self) -> View | None:
+        return self.heartbeat.view
+
+    # --- what the crawl asks ------------------------------------------------------------------------
+
+    async def wait_for_permit(self) -> None:
+        """`ContactPermit`: until the lease allows a contact to start."""
+        while not self.heartbeat.lease.may_start(boot_time()):  # noqa: ASYNC110 - a thread renews it
+            await asyncio.sleep(TURN / 2)
+
+    async def send(self, sending: Coroutine[Any, Any, FetchOutcome]) -> FetchOutcome:
+        """`ContactPermit`: await a request, which is cut off at the end of the lease."""
+        began = boot_time()
+        task = asyncio.ensure_future(sending)
+        self._sending.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if task not in self._cut_off:
+                task.cancel()
+                raise
+            took = Seconds(boot_time() - began)
+            return Failed(Failure.INCOMPLETE_BODY, "cut off: the lease of the worker has ended", took, contacted=True)
+        finally:
+            self._sending.discard(task)
+            self._cut_off.discard(task)
+
+    def _may_go_on(self) -> bool:
+        return boot_time() < self.heartbeat.lease.end()
+
+    def page_room(self, unsettled: int) -> int | None:
+        """`CrawlSharing`."""
+        grants = self._grants
+        assert grants is not None and self._crawl is not None, "attached first"
+        if not grants.limited:
+            return None
+        room = grants.granted - self._run_pages() - unsettled
+        if room <= 0:
+            self._wants_grant.set()
+        return max(room, 0)
+
+    def _run_pages(self) -> int:
+        """Pages stored by this worker, those in the open batch included."""
+        assert self._crawl is not None
+        run = self._crawl.counters.run
+        return run["state:stored"] + run[REFRESHING]
+
+    def loaded(self, host: HostLoaded) -> HostLoaded:
+        """`CrawlSharing`: the first contact of a host whose partition was taken over."""
+        record = host.record
+        partition = host.host_id >> ID_BITS
+        if record is None or partition not in self._partitions:
+            return host
+        released, taken = self._partitions.taken(partition)
+        gap = self._gap_of(record, host.robots)
+        first = first_contact(self._policy, released, next_contact=record.next_contact, taken=taken, gap=gap)
+        return host if first == record.next_contact else host._replace(record=record._replace(next_contact=first))
+
+    def _gap_of(self, record: HostRecord, robots: list[RobotsRecord]) -> Seconds:
+        delays = [parse_robots(answer.body, self._agent).crawl_delay for answer in robots]
+        crawl_delay = max((delay for delay in delays if delay is not None), default=None)
+        return gap_after(self._politeness, Contact(Instant(0.0), Seconds(record.last_took), crawl_delay))[0]
+
+    def on_idle(self) -> None:
+        """`CrawlSharing`."""
+        if self._idle_since is None:
+            self._idle_since = boot_time()
+
+    # --- beside the crawl ---------------------------------------------------------------------------
+
+    def attach(self, crawl: Crawl, writer: TableWriter) -> None:
+        """The crawl is assembled."""
+        assert self._db is not None
+        self._crawl, self._writer = crawl, writer
+        self._grants = PageGrants(self._db, _WriterFence(writer, self.epoch, self._run_pages))
+        crawl.engine.sharing = self
+        crawl.frontier.gates.share_with(self.addresses, crawl.clock.now())
+        crawl.frontier.keep_partitions(frozenset(self.read.numbers))
+
+    async def run(self) -> None:
+        """Until cancelled. Raises WorkerEnded when this life is over: what is not committed must be dropped."""
+        jobs = (self._keep_lease(), self._balance(), self._exchange(), self._take_in(), self._grant(), self._find_end())
+        async with asyncio.TaskGroup() as group:
+            for job in (*jobs, self._publish()):
+                group.create_task(job)
+
+    async def _keep_lease(self) -> None:
+        while True:
+            self._turned = boot_time()
+            view, joined = self.heartbeat.view, self._joined
+            assert joined is not None
+            if self.heartbeat.ended or (view is not None and view.generation != joined.generation):
+                raise LeaseLost(self.epoch)
+            if not self._may_go_on():
+                for task in self._sending - self._cut_off:
+                    self._cut_off.add(task)
+                    task.cancel()
+            await asyncio.sleep(TURN)
+
+    async def _call(self, work: Callable[[Database], T]) -> T:
+        """Run statements behind the fence."""
+        crawl, writer = self._opened()
+        try:
+            return await crawl.store.call(lambda: writer.run(work))
+        except HistoryLost:
+            assert self._joined is not None
+            with suppress(StoreFailed):
+                await asyncio.to_thread(raise_generation, self._session, self._joined.generation)
+            raise
+
+    def _opened(self) -> tuple[Crawl, TableWriter]:
+        assert self._crawl is not None and self._writer is not None, "attached first"
+        return self._crawl, self._writer
+
+    # --- partitions -----------------------------------------------------------------------------------
+
+    async def _balance(self) -> None:
+        crawl, _ = self._opened()
+        while True:
+            view = self.heartbeat.view
+            if view is not None:
+                self._follow(view)
+                for silent in view.silent:
+                    await self._bury(silent)
+                assert self._joined is not None
+                share = shares(self._joined.partitions, view.weights()).get(self.epoch, 0)
+                owned = dict.fromkeys(self._partitions.numbers(), 0)
+                for host_id in crawl.frontier.hosts_in_memory():
+                    owned[host_id >> ID_BITS] = owned.get(host_id >> ID_BITS, 0) + 1
+                if given := surplus({part: n for part, n in owned.items() if part in self._partitions}, share):
+                    await self._give(given)
+                elif missing := shortfall(len(self._partitions), share):
+                    await self._take(missing)
+                await self._see_to_rest()
+            await asyncio.sleep(LOOK if view is not None else TURN / 2)
+
+    def _follow(self, view: View) -> None:
+        """The state of the crawl is decided by all."""
+        crawl, _ = self._opened()
+        if view.state in crawl_end.ENDED and not crawl.engine.stopping:
+            reason = {"finished": "finished", "page_limit": "page_limit"}.get(view.state, "requested")
+            crawl.engine.end(reason)  # type: ignore[arg-type]
+
+    async def _bury(self, silent: Silent) -> None:
+        if silent in self._buried:
+            return
+
+        def bury(db: Database) -> bool:
+            return Membership(db, self.epoch, self.name, self._terms, weight=1.0, version="").declare_dead(silent)
+
+        await self._call(bury)
+        self._buried.add(silent)
+
+    async def _take(self, count: int) -> None:
+        crawl, writer = self._opened()
+        taken: list[Taken] = await self._call(lambda db: self._partitions.take(db, count))
+        if not taken:
+            return
+        self._partitions.on_taken(taken, crawl.clock.now())
+        self.owned.numbers = self._partitions.numbers()
+        await crawl.store.call(writer.on_partitions_taken)
+        await crawl.store.call(lambda: writer.requeue_missing(crawl.clock.now()))
+        self._read_partitions()
+        crawl.engine.reread()
+
+    def _read_partitions(self) -> None:
+        crawl, _ = self._opened()
+        self.read.numbers = self._partitions.numbers()
+        crawl.frontier.keep_partitions(frozenset(self.read.numbers))
+
+    async def _give(self, given: list[int]) -> None:
+        """Start no visit there, let open ones end, commit everything about them; then give them up."""
+        crawl, writer = self._opened()
+        self.read.numbers = [part for part in self._partitions.numbers() if part not in given]
+        crawl.frontier.keep_partitions(frozenset(self.read.numbers))
+        async with self._taking_in:  # their messages that were read are committed
+            crawl.engine.pump_soon()
+            while crawl.frontier.has_closed_hosts():
+                crawl.store.hasten()
+                await asyncio.sleep(TURN / 4)
+            await crawl.store.until_committed()
+            await self._call(lambda db: self._partitions.give(db, given))
+            self._partitions.on_given(given)
+            self.owned.numbers = self._partitions.numbers()
+            await crawl.store.call(writer.forget_rows)
+
+    async def _see_to_rest(self) -> None:
+        crawl, _ = self._opened()
+        now = crawl.clock.now()
+        rested, outlived = self._partitions.rested(now), self._partitions.long_lived(now)
+        if rested or outlived:
+            await self._call(lambda db: self._partitions.mark(db, rested=rested, outlived=outlived))
+            self._partitions.on_marked(rested=rested, outlived=outlived)
+
+    # --- addresses ------------------------------------------------------------------------------------
+
+    async def _exchange(self) -> None:
+        crawl, _ = self._opened()
+        while True:
+            plan = self.addresses.plan(crawl.clock.now())
+            if plan is not None:
+                with suppress(StoreFailed):  # what it was to give up stays closed, and the next plan repeats it
+                    answer = await asyncio.to_thread(exchange, self._gate_session, self.epoch, plan)
+                    self.addresses.apply(answer, crawl.clock.now())
+            busy = plan is not None and (plan.take or plan.release)
+            await asyncio.sleep(GATES if busy or self.addresses.has_requests else 5 * GATES)
+
+    # --- messages -------------------------------------------------------------------------------------
+
+    async def _take_in(self) -> None:
+        crawl, _ = self._opened()
+        while True:
+            async with self._taking_in:
+                parts = list(self.read.numbers)
+                found = await crawl.reads.ask(crawl.loader.read_messages, parts, inbox.MOST) if parts else []
+                if found:
+                    await self._admit([Message(part, n, inbox.Kind(kind), body) for part, n, kind, body in found])
+            if not found:
+                alone = self.view is not None and len(self.view.members) == 1
+                await asyncio.sleep(INBOX_IDLE if alone and not self._idle_since else INBOX)
+
+    async def _admit(self, messages: list[Message]) -> None:
+        crawl, _ = self._opened()
+        contents = unpack((message.kind.value, message.body) for message in messages)
+        excluded: Counter[str] = Counter()
+        batch = crawl.store.batch
+        batch.candidates += crawl.admission.admit_from_inbox(contents.urls, excluded)
+        batch.gains += contents.gains
+        batch.hints += contents.hints
+        batch.sitemap_names += contents.names
+        batch.received += [(message.part, message.id) for message in messages]
+        for reason, n in excluded.items():
+            crawl.counters.count(batch, "excluded:" + reason, n)
+        self._idle_since = None
+        crawl.store.hasten()
+        await crawl.store.until_commit()
+
+    # --- limit and end --------------------------------------------------------------------------------
+
+    async def _grant(self) -> None:
+        crawl, _ = self._opened()
+        grants = self._grants
+        assert grants is not None
+        await crawl.store.call(grants.ask)
+        crawl.engine.pump_soon()
+        while True:
+            await self._wants_grant.wait()
+            self._wants_grant.clear()
+            if not await crawl.store.call(grants.ask):
+                if crawl.engine.is_resting:
+                    self.on_idle()
+                await asyncio.sleep(LOOK)
+            crawl.engine.pump_soon()
+
+    async def _find_end(self) -> None:
+        crawl, writer = self._opened()
+        grants = self._grants
+        assert grants is not None
+        pause = END
+        while True:
+            await asyncio.sleep(pause if self._idle_since is not None else END)
+            if self._idle_since is None or not crawl.engine.is_resting:
+                self._idle_since, pause = None, END
+                continue
+            if writer.has_uncounted:
+                crawl.store.batch.count_links = True
+                await crawl.store.until_commit()
+                continue
+            await crawl.store.call(grants.give_back)
+            if (state := await self._call(_finish)) is not None:
+                crawl.engine.end("page_limit" if state == "page_limit" else "finished")
+                return
+            self._idle_since = None  # until the engine says so again
+            crawl.engine.pump_soon()
+            pause = min(pause * 1.5, LONGEST_END)
+
+    # --- what others see ------------------------------------------------------------------------------
+
+    async def _publish(self) -> None:
+        """Tell others about this worker, and learn what they have counted."""
+        crawl, _ = self._opened()
+        while True:
+            run = crawl.counters.run
+            lease = self.heartbeat.lease.end() - boot_time()
+            self._stats = json.dumps(
+                {
+                    "pages": self._run_pages(),
+                    "fetched": run["fetched"],
+                    "in_flight": crawl.engine.in_flight,
+                    "partitions": len(self._partitions),
+                    "lease": round(lease, 2) if lease > 0 else 0.0,
+                    "commit_seconds": round(crawl.store.commit_seconds / max(crawl.store.commits, 1), 4),
+                    "error": None if crawl.store.failing is None else str(crawl.store.failing),
+                    "directory": str(crawl.directory.path),
+                    "pid": os.getpid(),
+                }
+            )
+            with suppress(StoreFailed):
+                crawl.counters.rebase(await crawl.reads.ask(crawl.loader.counters_of_others))
+            await asyncio.sleep(_STATS)
+
+    # --- the end of this life -------------------------------------------------------------------------
+
+    def leave(self) -> None:
+        """Give everything up, after the last commit. Called in the thread of the store. Raises StoreFailed and
+        WorkerEnded."""
+        _, writer = self._opened()
+        parts = self._partitions.numbers()
+
+        def give_all(db: Database) -> None:
+            if parts:
+                self._partitions.give(db, parts)
+            Membership(db, self.epoch, self.name, self._terms, weight=1.0, version="").leave()
+
+        held = GatePlan((), self.addresses.rests(self._opened()[0].clock.now()))
+        with suppress(StoreFailed):
+            exchange(self._gate_session, self.epoch, held)
+        writer.end(give_all)
+        self._partitions.on_given(parts)
+        self._file.save(self.name, [])
+
+    def abandon(self) -> None:
+        """The crawl cannot be opened: end this life, and let others have what it took over. Raises StoreFailed."""
+        with self._session.transaction():
+            self._session.execute("free_partitions_of_dead", self.epoch, [0.0])
+            self._session.execute("end_fence", self.epoch)
+            self._session.execute("end_worker", self.epoch, "left")
+
+    def close(self) -> None:
+        self.heartbeat.stop()
+        self._session.close()
+        self._gate_session.close()
+
+
+def _finish(db: Database) -> str | None:
+    """End the crawl if that is possible. Returns the state in which it has ended, if it has."""
+    if not crawl_end.finish(db):
+        return None
+    found = db.fetch_one("crawl_now")
+    return "finished" if found is None else str(found[0])
+
+
+class _WriterFence:
+    """The transactions of the writer for `PageGrants`."""
+
+    def __init__(self, writer: TableWriter, epoch: Epoch, stored: Callable[[], int]) -> None:
+        self._writer = writer
+        self.epoch = epoch
+        self._stored = stored
+
+    @property
+    def stored(self) -> int:
+        return self._stored()
+
+    def run(self, work: Callable[[], T]) -> T:
+        return self._writer.run(lambda _: work())
