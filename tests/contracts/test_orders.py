@@ -150,13 +150,15 @@ def test_orders_are_added_while_the_writer_has_its_connection_open(store: Store,
 
 def test_a_live_status_is_replaced_read_and_cleared(store: Store, tables: AnyTables) -> None:
     with closing(LiveRow(tables.open_steering, "one")) as live, closing(LiveRow(tables.open_steering, "two")) as other:
-        assert live.read() is None
+        assert live.read() == []
         for status in (b'{"process": 1}', b"\xff\x00"):
             live.write(status)
-            assert live.read() == status and other.read() is None
+            assert live.read() == other.read() == [status]
+        other.write(b"its own")
+        assert live.read() == other.read() == [b"\xff\x00", b"its own"]
         live.clear()
 
-        assert live.read() is None
+        assert live.read() == [b"its own"]
 
 
 def test_a_live_status_that_cannot_be_kept_is_lost_without_an_error() -> None:
@@ -167,7 +169,7 @@ def test_a_live_status_that_cannot_be_kept_is_lost_without_an_error() -> None:
 
     live.write(b"status")
     live.clear()
-    assert live.read() is None
+    assert live.read() == []
 
 
 @sqlite_only

@@ -44,7 +44,7 @@ def test_a_title_that_is_no_text_is_published_as_text() -> None:
     recent = RecentOutcomes()
     recent.publish(outcome("http://a.test/", "half a \ud83d"))
     steering = SteeringStatus(outcomes=recent.shown())
-    status = decode_status(encode_status(Status(1, Snapshot(at=Instant(0.0)), steering)), 1)
+    status = decode_status([encode_status(Status(1, Snapshot(at=Instant(0.0)), steering))], 1)
 
     assert status is not None and status.steering is not None
     assert status.steering.outcomes[0][1]["title"] == "half a ?"
@@ -69,8 +69,8 @@ class SlowStatus:
         if len(self.written) == 2:
             self.has_two.set()
 
-    def read(self) -> bytes | None:
-        return self.written[-1] if self.written else None
+    def read(self) -> list[bytes]:
+        return self.written[-1:]
 
     def clear(self) -> None:
         self.is_cleared = True
@@ -90,7 +90,7 @@ def test_what_is_published_while_a_status_is_written_is_in_the_next_one() -> Non
         await asyncio.to_thread(slow.has_two.wait, 60)
         await publisher.close()
         publisher.publish()
-        found = [decode_status(text, os.getpid()) for text in slow.written]
+        found = [decode_status([text], os.getpid()) for text in slow.written]
         return slow, [status.snapshot.elapsed for status in found if status is not None]
 
     slow, elapsed = asyncio.run(main())

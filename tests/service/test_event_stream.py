@@ -26,10 +26,10 @@ class Published:
         self.visits += number
         self._at += 1.0
 
-    def read(self) -> bytes:
+    def read(self) -> list[bytes]:
         last = tuple((n, {"url": f"http://a.test/{n}"}) for n in range(1, self.visits + 1))
         steering = SteeringStatus(run="1", visits=self.visits, outcomes=last)
-        return encode_status(Status(PROCESS, Snapshot(at=Instant(self._at)), steering))
+        return [encode_status(Status(PROCESS, Snapshot(at=Instant(self._at)), steering))]
 
     def write(self, status: bytes) -> None: ...
 

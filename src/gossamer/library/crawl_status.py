@@ -137,7 +137,7 @@ def read_status(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
     layout = read_layout(directory)
     outbox = sum(reader.count_outbox() for reader in readers)
     lives = [
-        None if process is None else recent_snapshot(_live_text(location, part), process, now)
+        None if process is None else recent_snapshot(_live_texts(location, part), process, now)
         for part, process in zip(crawl.parts, holders, strict=True)
     ]
     found = join_totals(totals, outbox)
@@ -166,8 +166,8 @@ def read_status(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
     )
 
 
-def _live_text(location: CrawlLocation, part: Path) -> bytes | None:
-    """What the worker of a directory has published."""
+def _live_texts(location: CrawlLocation, part: Path) -> list[bytes]:
+    """What the worker of a directory has published, and others with it."""
     with closing(live_status(location._replace(directory=part))) as live:
         return live.read()
 

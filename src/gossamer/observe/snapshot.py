@@ -363,13 +363,14 @@ def encode_status(status: Status) -> bytes:
     return msgspec.json.encode(status) + b"\n"
 
 
-def decode_status(text: bytes | None, process: int) -> Status | None:
-    """The status written by `process`; None if it is of another one, or of another format."""
-    try:
-        status = msgspec.json.decode(text or b"", type=Status)
-    except (ValueError, RecursionError, msgspec.MsgspecError):
-        return None
-    return status if status.process == process else None
+def decode_status(texts: Sequence[bytes], process: int) -> Status | None:
+    """The status among these that `process` has written; None if there is none, or it is of another format."""
+    for text in texts:
+        with suppress(ValueError, RecursionError, msgspec.MsgspecError):
+            status = msgspec.json.decode(text, type=Status)
+            if status.process == process:
+                return status
+    return None
 
 
 class StatusFile:
@@ -384,11 +385,11 @@ class StatusFile:
             self._draft.write_bytes(status)
             os.replace(self._draft, self._path)
 
-    def read(self) -> bytes | None:
+    def read(self) -> list[bytes]:
         try:
-            return self._path.read_bytes()
+            return [self._path.read_bytes()]
         except OSError:
-            return None
+            return []
 
     def clear(self) -> None:
         for file in (self._draft, self._path):
@@ -399,9 +400,9 @@ class StatusFile:
         """Nothing to give back."""
 
 
-def recent_snapshot(text: bytes | None, process: int, now: Instant) -> Snapshot | None:
+def recent_snapshot(texts: Sequence[bytes], process: int, now: Instant) -> Snapshot | None:
     """The snapshot in the live status of `process`; None if there is none or it is stale."""
-    status = decode_status(text, process)
+    status = decode_status(texts, process)
     return None if status is None or now - status.snapshot.at >= STALE_AFTER else status.snapshot
 
 

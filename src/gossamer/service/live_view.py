@@ -26,7 +26,7 @@ class LiveView:
         self._live = live
         self._process = process
         self._clock = clock
-        self._text: bytes | None = None
+        self._texts: list[bytes] = []
         self._read_at = 0.0  # when the last status was read first, monotonic
         self._thread = ThreadPoolExecutor(1, "gossamer-live")
         self._latest: tuple[Status, Snapshot] | None = None
@@ -55,11 +55,11 @@ class LiveView:
 
     async def refresh(self) -> bool:
         """Read the status again. Returns whether there was a new one."""
-        text = await asyncio.get_running_loop().run_in_executor(self._thread, self._live.read)
-        if text is None or text == self._text:
+        texts = await asyncio.get_running_loop().run_in_executor(self._thread, self._live.read)
+        if not texts or texts == self._texts:
             return False
-        self._text = text
-        found = decode_status(text, self._process)
+        self._texts = texts
+        found = decode_status(texts, self._process)
         if found is None:
             return False
         self.status, self._read_at = found, self._clock.monotonic()

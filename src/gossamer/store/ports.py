@@ -102,8 +102,8 @@ class LiveStatus(Protocol):
         """Replace it."""
         ...
 
-    def read(self) -> bytes | None:
-        """The last one; None if there is none or it cannot be read now."""
+    def read(self) -> list[bytes]:
+        """The last one of every worker that leaves its status there; none if they cannot be read now."""
         ...
 
     def clear(self) -> None:

@@ -30,7 +30,7 @@ ON CONFLICT (name) DO UPDATE SET value = (facts.value::bigint + 1)::text
 INSERT INTO live (worker, status) VALUES ($1, $2) ON CONFLICT (worker) DO UPDATE SET status = excluded.status
 
 -- name: live
-SELECT status FROM live WHERE worker = $1
+SELECT status FROM live ORDER BY worker
 
 -- name: clear_live
 DELETE FROM live WHERE worker = $1

@@ -30,7 +30,7 @@ ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT
 INSERT INTO live (worker, status) VALUES (?, ?) ON CONFLICT (worker) DO UPDATE SET status = excluded.status
 
 -- name: live
-SELECT status FROM live WHERE worker = ?
+SELECT status FROM live ORDER BY worker
 
 -- name: clear_live
 DELETE FROM live WHERE worker = ?

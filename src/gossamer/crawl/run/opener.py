@@ -278,11 +278,11 @@ def open_steering(location: CrawlLocation) -> Database:
     return _tables_of(location, location.directory).open_steering()
 
 
-def live_status(location: CrawlLocation, *, read_only: bool = True) -> LiveStatus:
+def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str = SOLE_WORKER) -> LiveStatus:
     """Where a worker of a crawl leaves its status: in its directory, or in a store that is not there."""
     if is_on_server(location):
         open_database = open_part_database if read_only else open_steering
-        return LiveRow(lambda: open_database(location), SOLE_WORKER)
+        return LiveRow(lambda: open_database(location), worker)
     return StatusFile(location.directory / STATUS)
 
 

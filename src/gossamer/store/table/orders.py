@@ -123,7 +123,7 @@ class Settings:
 
 
 class LiveRow:
-    """`store.ports.LiveStatus` in a row."""
+    """`store.ports.LiveStatus` in a row for each worker."""
 
     def __init__(self, open_database: Callable[[], Database], worker: str) -> None:
         """`open_database` opens a connection for steering or, to read, any other: when it is first needed, and again
@@ -135,9 +135,9 @@ class LiveRow:
     def write(self, status: bytes) -> None:
         self._try(lambda db: db.execute("set_live", self._worker, status))
 
-    def read(self) -> bytes | None:
-        found = self._try(lambda db: db.fetch_value("live", self._worker))
-        return None if found is None else bytes(found)
+    def read(self) -> list[bytes]:
+        found = self._try(lambda db: db.fetch_all("live"))
+        return [bytes(status) for (status,) in found or ()]
 
     def clear(self) -> None:
         self._try(lambda db: db.execute("clear_live", self._worker))
