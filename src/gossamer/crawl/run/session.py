@@ -14,7 +14,7 @@ from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.live import LivePublisher
 from gossamer.crawl.run.member import Worker
-from gossamer.crawl.run.opener import CrawlLocation, live_status
+from gossamer.crawl.run.opener import SOLE_WORKER, CrawlLocation, live_status
 from gossamer.crawl.run.page_log import PATIENCE, PageLog
 from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError
@@ -103,7 +103,8 @@ async def session(
     hooked = _start_hooks(crawl, named, log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     location = CrawlLocation.of(config)._replace(directory=crawl.directory.path)
-    live = LivePublisher(live_status(location, read_only=False), watch.snapshot)
+    name = SOLE_WORKER if crawl.member is None else crawl.member.name
+    live = LivePublisher(live_status(location, read_only=False, worker=name), watch.snapshot)
     ticking = asyncio.create_task(_tick(watch, display, log, live))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())
