@@ -59,8 +59,8 @@ OURS: dict[str, tuple[str, ...]] = {
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its store.
     "service": (
-        *("model", "errors", "clock", "config", "crawl", "seed", "filter", "observe", "reports", "ipc", "sketch"),
-        *("fetch.dns.policy", "store.table.bulk_changes", "version"),
+        *("model", "errors", "clock", "config", "crawl", "seed", "filter", "observe", "reports", "sketch"),
+        *("store.ports", "store.table.orders", "store.threads", "version"),
     ),
     # A crawl by several processes: opens the same session in each of them.
     "workers": (
@@ -129,7 +129,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "lab.simweb",
         "backends.redis",
     ),
-    "concurrent": ("store.threads", "crawl", "service.queries"),
+    "concurrent": ("store.threads", "crawl", "service"),
     "threading": (
         *("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader", "backends.objects"),
     ),
@@ -175,6 +175,8 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         ("crawl.run.opener", "reports"),
         # The cache, by its URL.
         ("crawl.run.cache", "backends"),
+        # Orders about URLs: it reads which ones they concern.
+        ("crawl.run.steering", "reports"),
         # Search engines are plugins that the configuration names.
         ("seed.search", "config"),
         # The estimate is shown by `status` and in snapshots.

@@ -10,7 +10,7 @@ from gossamer.cli.main import main
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.directory import STATUS, CrawlDirectory
 from gossamer.model.units import Instant
-from gossamer.observe.snapshot import Snapshot, Status, write_status_file
+from gossamer.observe.snapshot import Snapshot, Status, StatusFile, encode_status
 from tests.cli.crawl_samples import change, order, small_crawl
 
 Captured = pytest.CaptureFixture[str]
@@ -54,7 +54,7 @@ def tell(crawl: Path, in_flight: int, at: Instant | None = None, *, doing: str =
         store_failing=doing == "store failing",
         store_slow=doing == "store slow",
     )
-    write_status_file(crawl / STATUS, Status(os.getpid(), moment))
+    StatusFile(crawl / STATUS).write(encode_status(Status(os.getpid(), moment)))
 
 
 def test_a_crawl_at_rest_waits_for_a_start(crawl: Path, capsys: Captured) -> None:

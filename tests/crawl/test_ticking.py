@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import cast
 
 from gossamer.crawl.run.directory import STATUS
+from gossamer.crawl.run.live import LivePublisher
 from gossamer.crawl.run.session import Watch, _tick
 from gossamer.model.units import Instant
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import Snapshot, StatusFile
 
 
 class OneMoment:
@@ -39,7 +40,9 @@ class Shown:
 async def told(directory: Path, shown: Shown) -> dict[str, object]:
     """What the file says while it runs, once it is there."""
     log = EventLog(directory / "crawl.log")
-    ticking = asyncio.create_task(_tick(cast(Watch, OneMoment()), shown, log, directory / STATUS))
+    moment = OneMoment()
+    live = LivePublisher(StatusFile(directory / STATUS), moment.snapshot)
+    ticking = asyncio.create_task(_tick(cast(Watch, moment), shown, log, live))
     for _ in range(12_000):
         await asyncio.sleep(0.01)
         if (directory / STATUS).exists() or ticking.done():
@@ -47,6 +50,7 @@ async def told(directory: Path, shown: Shown) -> dict[str, object]:
     found = json.loads((directory / STATUS).read_text())
     ticking.cancel()
     await asyncio.gather(ticking, return_exceptions=True)
+    await live.close()
     log.close()
     assert isinstance(found, dict)
     return found

@@ -15,9 +15,9 @@ from gossamer.observe.snapshot import (
     Internals,
     ProcessUse,
     Status,
-    read_status_file,
-    remove_status_file,
-    write_status_file,
+    StatusFile,
+    encode_status,
+    recent_snapshot,
 )
 from gossamer.sketch import Spread
 from tests.observe.snapshots import busy_snapshot
@@ -40,23 +40,25 @@ BY_AN_OLDER_VERSION = (
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    write_status_file(tmp_path / STATUS, Status(77, SNAPSHOT))
+    StatusFile(tmp_path / STATUS).write(encode_status(Status(77, SNAPSHOT)))
 
-    assert read_status_file(tmp_path / STATUS, 77, NOW) == SNAPSHOT
+    assert recent_snapshot(StatusFile(tmp_path / STATUS).read(), 77, NOW) == SNAPSHOT
     assert os.listdir(tmp_path) == [STATUS]
 
 
 def test_what_another_process_left_is_not_believed(tmp_path: Path) -> None:
-    write_status_file(tmp_path / STATUS, Status(77, SNAPSHOT))
+    StatusFile(tmp_path / STATUS).write(encode_status(Status(77, SNAPSHOT)))
 
-    assert read_status_file(tmp_path / STATUS, 78, NOW) is None
+    assert recent_snapshot(StatusFile(tmp_path / STATUS).read(), 78, NOW) is None
 
 
 def test_what_is_old_is_not_believed(tmp_path: Path) -> None:
-    write_status_file(tmp_path / STATUS, Status(77, SNAPSHOT))
+    StatusFile(tmp_path / STATUS).write(encode_status(Status(77, SNAPSHOT)))
 
-    assert read_status_file(tmp_path / STATUS, 77, Instant(SNAPSHOT.at + STALE_AFTER - 0.1)) is not None
-    assert read_status_file(tmp_path / STATUS, 77, Instant(SNAPSHOT.at + STALE_AFTER)) is None
+    assert (
+        recent_snapshot(StatusFile(tmp_path / STATUS).read(), 77, Instant(SNAPSHOT.at + STALE_AFTER - 0.1)) is not None
+    )
+    assert recent_snapshot(StatusFile(tmp_path / STATUS).read(), 77, Instant(SNAPSHOT.at + STALE_AFTER)) is None
 
 
 @pytest.mark.parametrize(
@@ -70,37 +72,37 @@ def test_what_is_old_is_not_believed(tmp_path: Path) -> None:
 def test_a_file_of_anything_else_is_no_news(tmp_path: Path, text: str) -> None:
     (tmp_path / STATUS).write_text(text, encoding="latin-1")
 
-    assert read_status_file(tmp_path / STATUS, 77, NOW) is None
+    assert recent_snapshot(StatusFile(tmp_path / STATUS).read(), 77, NOW) is None
 
 
 def test_what_a_newer_version_adds_is_left_aside(tmp_path: Path) -> None:
     (tmp_path / STATUS).write_text('{"process": 77, "snapshot": {"at": 1.0, "in_flight": 3, "more": [1]}, "else": 1}')
 
-    found = read_status_file(tmp_path / STATUS, 77, Instant(2.0))
+    found = recent_snapshot(StatusFile(tmp_path / STATUS).read(), 77, Instant(2.0))
 
     assert found is not None and found.in_flight == 3
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    write_status_file(tmp_path / STATUS, Status(1, SNAPSHOT))
+    StatusFile(tmp_path / STATUS).write(encode_status(Status(1, SNAPSHOT)))
     before = (tmp_path / STATUS).open(encoding="ascii")
 
-    write_status_file(tmp_path / STATUS, Status(2, SNAPSHOT))
+    StatusFile(tmp_path / STATUS).write(encode_status(Status(2, SNAPSHOT)))
 
     assert json.load(before)["process"] == 1
     before.close()
 
 
 def test_a_directory_that_is_gone_costs_only_the_news(tmp_path: Path) -> None:
-    write_status_file(tmp_path / "none" / STATUS, Status(77, SNAPSHOT))
-    remove_status_file(tmp_path / "none" / STATUS)
+    StatusFile(tmp_path / "none" / STATUS).write(encode_status(Status(77, SNAPSHOT)))
+    StatusFile(tmp_path / "none" / STATUS).clear()
 
-    assert read_status_file(tmp_path / "none" / STATUS, 77, NOW) is None
+    assert recent_snapshot(StatusFile(tmp_path / "none" / STATUS).read(), 77, NOW) is None
 
 
 def test_nothing_is_left_after_removal(tmp_path: Path) -> None:
-    write_status_file(tmp_path / STATUS, Status(77, SNAPSHOT))
+    StatusFile(tmp_path / STATUS).write(encode_status(Status(77, SNAPSHOT)))
 
-    remove_status_file(tmp_path / STATUS)
+    StatusFile(tmp_path / STATUS).clear()
 
     assert os.listdir(tmp_path) == []

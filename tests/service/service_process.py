@@ -16,7 +16,7 @@ from tests.integration.crawl_process import Command, Constants, wait_until
 PATIENCE = 300.0
 """Seconds after which something that should come is taken for lost. No test measures time by it."""
 UNHURRIED = Constants(
-    {"gossamer.service.server.COMMIT_PATIENCE": PATIENCE, "gossamer.service.access.WRONG_TOKENS": 1_000_000.0}
+    {"gossamer.service.front_process.COMMIT_PATIENCE": PATIENCE, "gossamer.service.access.WRONG_TOKENS": 1_000_000.0}
 )
 """A slow disk is waited for, and wrong tokens are all answered in the same way."""
 

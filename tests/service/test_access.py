@@ -23,6 +23,7 @@ from gossamer.service.access import (
     TokenBucket,
     allowed_names,
     check_call,
+    is_loopback,
     limit_wrong_tokens,
     parse_call,
     session_expiry,
@@ -31,7 +32,7 @@ from gossamer.service.access import (
     token_matches,
 )
 from gossamer.service.login import Login
-from gossamer.service.server import dashboard_url, is_loopback
+from gossamer.service.server import dashboard_url
 
 TOKEN = "t" * 43
 NOW = 1_800_000_000

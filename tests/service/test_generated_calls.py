@@ -37,7 +37,7 @@ def test_no_generated_call_is_answered_with_a_5xx_or_in_a_way_that_is_not_descri
     answered: Counter[str] = Counter()
     with SmallServer(everything) as proxy:
         (tmp_path / "gossamer.toml").write_text(f'[fetch]\nproxy = "{proxy.base}"\n[retry]\nmax_tries = 1\n')
-        constants = Constants({"gossamer.service.server.MAX_REQUESTS": 100_000.0})
+        constants = Constants({"gossamer.service.access.MAX_REQUESTS": 100_000.0})
         options = ["--config", tmp_path / "gossamer.toml", "--delay", 0, "--scope", "any", "http://known.test/"]
         with Service(tmp_path / "crawl", *options, constants) as service:
             wait_until(lambda: service.get("/status").json["pages"] >= 3, "three pages")

@@ -1,26 +1,20 @@
 """Data for the dashboard: the last minutes, the details of the frontier, and bounds on both."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
-from gossamer.crawl.events import Outcome
 from gossamer.model.queue_depth import QueueDepth
-from gossamer.model.states import UrlState
-from gossamer.model.units import Instant, Url
-from gossamer.observe.snapshot import Internals, Snapshot
+from gossamer.model.units import Instant
+from gossamer.observe.snapshot import REST_BOUNDS, Internals, Snapshot
 from gossamer.service.event_stream import (
     CHARTED,
     KEPT,
     QUANTILES,
-    REST_BOUNDS,
     History,
     Latencies,
-    LiveProbes,
-    newest_within,
     quantile,
     targets,
 )
@@ -29,10 +23,6 @@ from gossamer.sketch import Durations, Spread
 
 def at(second: float, pages: int = 0) -> Snapshot:
     return Snapshot(at=Instant(1_000_000.0 + second), elapsed=second, run_pages=pages)
-
-
-def outcome(url: str) -> Outcome:
-    return Outcome(Url(url), UrlState.STORED, Instant(0.0), 0, 200, None, "title", None, None)
 
 
 def test_one_sample_per_second_is_kept_however_many_snapshots_come() -> None:
@@ -67,19 +57,14 @@ def test_no_more_than_the_last_minutes_are_kept() -> None:
 
 
 def test_details_have_the_cooldowns_of_hosts_and_the_shares_of_classes() -> None:
-    asked: list[float] = []
-
-    def rests(now: Instant, bounds: Sequence[float]) -> list[int]:
-        asked.append(now)
-        return list(range(len(bounds) + 1))
-
     history = History()
-    now = replace(at(1.0), hosts_parked=7, queues={"documents": QueueDepth(30, 40)})
+    now = replace(at(1.0), hosts_parked=7, queues={"documents": QueueDepth(30, 40)}, urls_by_front=(1, 2, 3))
     history.add(now)
-    found = history.details(now, LiveProbes(rests, lambda load: (6, 3, 1) if load == "normal" else (1, 1, 1)))
+    rests = tuple(range(len(REST_BOUNDS) + 1))
+    found = history.details(now, rests, (6, 3, 1))
 
-    assert found["rests"] == {"bounds": REST_BOUNDS, "hosts": list(range(len(REST_BOUNDS) + 1))}
-    assert asked == [now.at] and found["hosts_parked"] == 7
+    assert found["rests"] == {"bounds": REST_BOUNDS, "hosts": rests}
+    assert found["targets"] == [60.0, 30.0, 10.0] and found["hosts_parked"] == 7
     assert found["queues"] == [["documents", 30, 0.75]]
     assert found["sample"] == [1_000_001.0, 0.0, 0, None, None, None, 0.0]
 
@@ -87,14 +72,6 @@ def test_details_have_the_cooldowns_of_hosts_and_the_shares_of_classes() -> None
 def test_targets_are_shares_of_a_hundred_and_only_for_the_classes_they_are_meant_for() -> None:
     assert targets((6, 3, 1), 3) == [60.0, 30.0, 10.0]
     assert targets((6, 3, 1), 2) == [] and targets((), 0) == []
-
-
-def test_of_long_addresses_only_the_last_are_shown() -> None:
-    few = [outcome(f"http://a.test/{n}/" + "x" * 900) for n in range(9)]
-
-    assert newest_within(few, room=100_000) == few
-    assert newest_within(few, room=3_000) == few[-3:]
-    assert newest_within(few, room=10) == [] and newest_within([], room=10) == []
 
 
 def test_times_are_those_of_the_last_seconds_not_of_the_whole_run() -> None:
@@ -105,7 +82,7 @@ def test_times_are_those_of_the_last_seconds_not_of_the_whole_run() -> None:
         now = replace(at(second), internals=Internals(phases={CHARTED: thinking.spread(), "tls": Spread()}))
         history.add(now)
     rows = history.rows()
-    (_, rate, median, _, most), none = cast(list[list[Any]], history.details(now, LiveProbes())["phases"])
+    (_, rate, median, _, most), none = cast(list[list[Any]], history.details(now, (), ())["phases"])
 
     assert rows[0][3:6] == [None, None, None]
     assert [0.065 < (sample[3] or 0) < 0.132 for sample in rows[1:100]] == [True] * 99

@@ -40,10 +40,9 @@ async def owing(*pieces: bytes, answers: int) -> list[int]:
             found.put_nowait(len(self.silent))
 
     config.http = Watched
-    started, listening = asyncio.Event(), listen("127.0.0.1", 0)
-    server = Server(config, started.set)
+    listening = listen("127.0.0.1", 0)
+    server = Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
-    await started.wait()
     reader, writer = await asyncio.open_connection(*listening.getsockname())
     owed = [await found.get()]
     for piece in pieces:
@@ -83,10 +82,9 @@ def test_ap_17_clients_that_do_not_read_lose_their_connection() -> None:
                 lost.set()
 
         config.http = Watched
-        started, listening = asyncio.Event(), listen("127.0.0.1", 0)
-        server = Server(config, started.set)
+        listening = listen("127.0.0.1", 0)
+        server = Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
-        await started.wait()
         with socket.create_connection(listening.getsockname(), timeout=60) as client:
             client.sendall(REQUEST)
             async with asyncio.timeout(60):

@@ -10,7 +10,6 @@ import pytest
 from gossamer.backends.sqlite.driver import open_for_writing
 from gossamer.clock import VirtualClock
 from gossamer.config.load import Config
-from gossamer.config.overrides import HostOverrides
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.errors import StoreFailed
@@ -28,7 +27,7 @@ def asked(folder: Path, ask: Callable[[ReadQueries], Awaitable[T]]) -> T:
     open_for_writing(folder / "crawl.db").close()
 
     async def main() -> T:
-        questions = ReadQueries(CrawlLocation(folder), VirtualClock())
+        questions = ReadQueries(CrawlLocation(folder), Config, VirtualClock())
         try:
             return await ask(questions)
         finally:
@@ -61,7 +60,7 @@ def test_a_connection_on_which_a_question_failed_is_not_used_again(tmp_path: Pat
     async def ask(questions: ReadQueries) -> int:
         with pytest.raises(RuntimeError):
             await questions._run(fails)
-        window = await questions.pages(Config(), PageFilter(), 0, None, 10)
+        window = await questions.pages(PageFilter(), 0, None, 10)
         return len(window.items)
 
     assert asked(tmp_path, ask) == 0
@@ -75,9 +74,9 @@ def test_pages_and_dead_letters_have_the_score_of_the_ordering(tmp_path: Path) -
     change(crawl, "UPDATE domains SET accesses = 2, links_from_others = 5")
 
     async def ask(questions: ReadQueries) -> list[object]:
-        plain = await questions.pages(Config(), PageFilter(), 0, None, 1)
-        with_parts = await questions.pages(Config(), PageFilter(), 0, None, 1, parts=True)
-        dead = await questions.dead(Config(), DeadFilter(), 0, 1)
+        plain = await questions.pages(PageFilter(), 0, None, 1)
+        with_parts = await questions.pages(PageFilter(), 0, None, 1, parts=True)
+        dead = await questions.dead(DeadFilter(), 0, 1)
         assert "priority_parts" not in plain.items[0]
         return [*(found.items[0]["priority"] for found in (plain, dead)), with_parts.items[0]["priority_parts"]]
 
@@ -102,16 +101,16 @@ def test_hosts_are_read_from_the_current_database(tmp_path: Path) -> None:
     crawl = small_crawl(tmp_path / "crawl")  # a duplicate, a dead letter and a queued URL on one host
 
     async def main() -> list[tuple[object, ...]]:
-        questions = ReadQueries(CrawlLocation(crawl), VirtualClock())
+        questions = ReadQueries(CrawlLocation(crawl), Config, VirtualClock())
         found = []
         try:
             for _ in range(2):
-                ((host,), total) = await questions.hosts(Config(), HostOverrides(), "queued", 0, 10, "h.t")
-                assert host == await questions.host(Config(), HostOverrides(), HostKey("h.test"))
+                ((host,), total) = await questions.hosts("queued", 0, 10, "h.t")
+                assert host == await questions.host(HostKey("h.test"))
                 found.append((total, *(host[name] for name in ("queued", "fetched", "known", "excluded"))))
                 change(crawl, "UPDATE urls SET state = 6, reason = 'robots' WHERE state = 0")
-            assert await questions.hosts(Config(), HostOverrides(), "queued", 0, 10, "nobody") == ([], 0)
-            assert await questions.host(Config(), HostOverrides(), HostKey("nowhere.test")) is None
+            assert await questions.hosts("queued", 0, 10, "nobody") == ([], 0)
+            assert await questions.host(HostKey("nowhere.test")) is None
         finally:
             questions.close()
         return found

@@ -361,7 +361,7 @@ def test_ap_13_odd_agents_paths_and_names_leave_a_clean_log(service: Service) ->
 
 
 def test_ap_15_while_the_store_is_locked_changes_are_answered_with_503(tmp_path: Path) -> None:
-    patience = Constants({"gossamer.service.server.COMMIT_PATIENCE": 0.5})
+    patience = Constants({"gossamer.service.front_process.COMMIT_PATIENCE": 0.5})
     seed = {"urls": ["http://locked.test/"]}
     with Service(tmp_path / "crawl", patience) as service:
         db = sqlite3.connect(service.directory / "crawl.db", timeout=60)

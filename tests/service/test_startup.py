@@ -1,26 +1,22 @@
-"""While a crawl is being opened, requests are answered 503; the socket is then handed on."""
+"""While a crawl is being opened, requests are answered 503; then they go to the application."""
 
 import asyncio
 import http.client
 import json
 import socket
+from collections.abc import Callable
 
 import pytest
 
 from gossamer.config.sections import ServiceSection
-from gossamer.service import front_process
-from gossamer.service.front_process import respond_until
-from gossamer.service.http_server import listen
+from gossamer.service.access import Receive, Scope, Send
+from gossamer.service.front_process import Doorway
+from gossamer.service.http_server import Server, listen, server_config
+
+Found = tuple[int, str | None, bytes]
 
 
-@pytest.fixture(autouse=True)
-def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A caller that is slow to send or to read is waited for."""
-    monkeypatch.setattr(front_process, "_PATIENCE", 60.0)
-    monkeypatch.setattr(front_process, "_LINGER", 60.0)
-
-
-def call(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, str | None, bytes]:
+def call(port: int, method: str, path: str, body: bytes | None = None) -> Found:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path, body)
     answer = connection.getresponse()
@@ -29,28 +25,29 @@ def call(port: int, method: str, path: str, body: bytes | None = None) -> tuple[
     return found
 
 
-def answers(*calls: tuple[str, str, bytes | None]) -> list[tuple[int, str | None, bytes]]:
-    async def main() -> list[tuple[int, str | None, bytes]]:
-        with listen("127.0.0.1", 0) as listening:
-            opened = asyncio.get_running_loop().create_future()
-            serving = asyncio.create_task(respond_until(opened, listening))
-            port = listening.getsockname()[1]
-            found = [await asyncio.to_thread(call, port, *each) for each in calls]
-            opened.set_result("opened")
-            assert await serving == "opened"
-            await is_still_open(listening)
-            return found
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
+    await send({"type": "http.response.body", "body": b"open"})
+
+
+def served(use: Callable[[Doorway, int], list[Found]]) -> list[Found]:
+    """What clients receive at a door; `use` runs in a thread of its own."""
+
+    async def main() -> list[Found]:
+        door, listening = Doorway(), listen("127.0.0.1", 0)
+        server = Server(server_config(door))
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            return await asyncio.to_thread(use, door, listening.getsockname()[1])
+        finally:
+            server.should_exit = True
+            await serving
 
     return asyncio.run(main())
 
 
-async def is_still_open(listening: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    with socket.create_connection(listening.getsockname(), timeout=60) as caller:
-        async with asyncio.timeout(60):
-            taken, address = await loop.sock_accept(listening)
-        assert address == caller.getsockname()
-        taken.close()
+def answers(*calls: tuple[str, str, bytes | None]) -> list[Found]:
+    return served(lambda door, port: [call(port, *each) for each in calls])
 
 
 def test_the_process_is_alive_and_not_ready_while_its_crawl_is_opened() -> None:
@@ -71,20 +68,25 @@ def test_changes_are_put_off_whatever_their_length_and_heads_have_no_body() -> N
     assert head == (200, None, b"")
 
 
+def test_the_application_answers_as_soon_as_the_crawl_is_open() -> None:
+    def use(door: Doorway, port: int) -> list[Found]:
+        before = call(port, "GET", "/status")
+        door.app = application
+        return [before, call(port, "GET", "/status")]
+
+    before, after = served(use)
+
+    assert before[0] == 503 and after == (200, None, b"open")
+
+
 @pytest.mark.parametrize("said", [b"nonsense\r\n\r\n", b"x" * 100_000])
 def test_malformed_requests_block_no_other_client(said: bytes) -> None:
-    async def main() -> tuple[int, str | None, bytes]:
-        with listen("127.0.0.1", 0) as listening:
-            opened = asyncio.get_running_loop().create_future()
-            serving = asyncio.create_task(respond_until(opened, listening))
-            with socket.create_connection(listening.getsockname(), timeout=60) as odd:
-                odd.sendall(said)
-                found = await asyncio.to_thread(call, listening.getsockname()[1], "GET", "/healthz")
-            opened.set_result(None)
-            await serving
-            return found
+    def use(door: Doorway, port: int) -> list[Found]:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as odd:
+            odd.sendall(said)
+            return [call(port, "GET", "/healthz")]
 
-    assert asyncio.run(main())[0] == 200
+    assert served(use)[0][0] == 200
 
 
 def test_the_address_of_the_metrics_port_is_read_and_checked() -> None:

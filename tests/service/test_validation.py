@@ -10,6 +10,7 @@ import pytest
 from gossamer.errors import CannotListen
 from gossamer.service.http_server import listen
 from gossamer.service.schemas import quote
+from tests.integration.crawl_process import wait_until
 from tests.integration.small_server import SmallServer, page
 from tests.service.service_process import Service
 
@@ -157,13 +158,11 @@ def test_a_line_without_end_is_refused_by_its_number(service: Service) -> None:
 @pytest.mark.service
 def test_a_client_that_reconnects_with_the_last_id_receives_what_it_missed(tmp_path: Path) -> None:
     with SmallServer({"/": page("missed")}) as site, Service(tmp_path / "crawl") as service:
-        watcher = service.events()  # visits are collected while there is a client
-        place = next(watcher)[1]
+        place = next(service.events())[1]
         assert service.post("/seed/urls", {"urls": [site.base + "/"]}).json["accepted"] == 1
-        service.wait_for(site.base + "/", "stored")
+        wait_until(lambda: service.get("/status").json["pages"] == 1, "the visit")
 
         back, new, strange = (_first_second(service, last) for last in (place, None, "1-0"))
-        watcher.close()
 
     number, data = back["visits"]
     assert [visit["url"] for visit in json.loads(data)] == [site.base + "/"]

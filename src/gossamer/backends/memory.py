@@ -12,7 +12,7 @@ from io import BytesIO
 from itertools import count
 from typing import NamedTuple
 
-from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_steering, open_writer
 from gossamer.backends.warc.captures import WarcEncoder
 from gossamer.backends.warc.reader import record_in, scan_records_in
 from gossamer.backends.warc.record import RecordIds
@@ -164,6 +164,9 @@ class MemoryTables:
     def open_reader(self, *, small: bool = False) -> SqliteDatabase:
         """A connection that reads only. Raises StoreFailed."""
         return open_reader(self.name, small=small)
+
+    def open_steering(self) -> SqliteDatabase:
+        return open_steering(self.name)
 
     def close(self) -> None:
         """Drop the tables, once all other connections are closed."""

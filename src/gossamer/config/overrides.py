@@ -65,6 +65,14 @@ class HostOverrides:
         if delay is not None:
             self.delays[host] = delay
 
+    def replace_with(self, others: "HostOverrides") -> None:
+        """Become equal to `others`; who holds these sets goes on with them."""
+        for own, other in ((self.paused, others.paused), (self.dropped, others.dropped)):
+            own.clear()
+            own |= other
+        self.delays.clear()
+        self.delays |= others.delays
+
     def add(self, others: "HostOverrides") -> None:
         """Add the overrides of other hosts."""
         self.paused |= others.paused
@@ -92,6 +100,11 @@ class Overrides:
     limits: Limits | None = None  # None: those of the configuration
     paused: bool = False  # the whole crawl
     hosts: HostOverrides = field(default_factory=HostOverrides)
+    limit_changes: int = 0  # how often limits were set: the same ones, set again, are applied again
+
+    def set_limits(self, limits: Limits) -> None:
+        self.limits = limits
+        self.limit_changes += 1
 
     def apply_limits(self, config: Config) -> Config:
         """The configuration with these limits."""
@@ -112,6 +125,7 @@ class Overrides:
                 "paused_hosts": sorted(hosts.paused),
                 "dropped_hosts": sorted(hosts.dropped),
                 "delays": hosts.delays,
+                "limit_changes": self.limit_changes,
             }
         )
 
@@ -130,6 +144,7 @@ class Overrides:
                 set(map(HostKey, stored["dropped_hosts"])),
                 {HostKey(host): Seconds(float(delay)) for host, delay in stored["delays"].items()},
             ),
+            stored.get("limit_changes", 0),
         )
 
 

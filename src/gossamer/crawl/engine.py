@@ -157,7 +157,7 @@ class Engine(CrawlObserver):
         self.stopped: StopReason | None = None  # why it ends, as soon as that is certain
         self.finished = False
         self._is_running = False
-        self._is_kept_open = False  # with nothing left to do, wait for more
+        self.is_kept_open = False  # with nothing left to do, wait for more
         self.sharing: CrawlSharing | None = None  # with other workers
         self.paused = False  # start no visit
         self._load_detector = LoadDetector()
@@ -201,7 +201,7 @@ class Engine(CrawlObserver):
             self._alarm.set(wait, least, idle=self._alarm.runs_fast and self._nothing_in_progress())
         if idle and not self._queries.is_loading:
             self._on_idle()
-        elif self.stopping or (self._page_limit_reached() and not self._is_kept_open):
+        elif self.stopping or (self._page_limit_reached() and not self.is_kept_open):
             self._wind_up()
 
     def pump_soon(self) -> None:
@@ -282,7 +282,7 @@ class Engine(CrawlObserver):
         if self._counters.total["state:queued"] == 0:
             if self.readmission.is_pending:
                 return  # it calls when it is complete, or has found something
-            if self.requeue.on_queue_empty() and not self._is_kept_open:
+            if self.requeue.on_queue_empty() and not self.is_kept_open:
                 self.finished, self.stopped = True, "finished"
                 self.over.set()
             elif self.requeue.next_check_at == 0.0:  # something is to be queued, and no timer is set for it
@@ -354,7 +354,7 @@ class Engine(CrawlObserver):
 
     def keep_open(self) -> None:
         """With nothing left to do, or at the page limit, wait for more until `stop`."""
-        self._is_kept_open = True
+        self.is_kept_open = True
 
     def change_page_limit(self, pages: int | None) -> None:
         """Stop when this number of pages is stored; None for no limit."""

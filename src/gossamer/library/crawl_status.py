@@ -2,17 +2,19 @@
 `gossamer status` and stored crawls in Python."""
 
 import dataclasses
+from contextlib import closing
+from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from gossamer.clock import clock_of
 from gossamer.config.load import known_shape
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides, merged_overrides
-from gossamer.crawl.run.directory import STATUS, holder_of, parts_of, read_layout
-from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl
+from gossamer.crawl.run.directory import holder_of, parts_of, read_layout
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, live_status
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
 from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object, merge_freshness
-from gossamer.observe.snapshot import Snapshot, crawl_state, read_status_file
+from gossamer.observe.snapshot import Snapshot, crawl_state, recent_snapshot
 from gossamer.observe.wait_reasons import Waits, merge_waits, waiting_for
 from gossamer.recrawl.freshness import stored_freshness_metrics
 from gossamer.reports.all_workers import join_totals
@@ -137,7 +139,7 @@ def read_status(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
     layout = read_layout(directory)
     outbox = sum(reader.count_outbox() for reader in readers)
     lives = [
-        None if process is None else read_status_file(part / STATUS, process, now)
+        None if process is None else recent_snapshot(_live_texts(location, part), process, now)
         for part, process in zip(crawl.parts, holders, strict=True)
     ]
     found = join_totals(totals, outbox)
@@ -164,6 +166,12 @@ def read_status(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
         live=live,
         options=known_shape(crawl.reader.status.options() if layout is None else layout[1]),
     )
+
+
+def _live_texts(location: CrawlLocation, part: Path) -> list[bytes]:
+    """What the worker of a directory has published, and others with it."""
+    with closing(live_status(location._replace(directory=part))) as live:
+        return live.read()
 
 
 def status_object(status: CrawlStatus) -> Json:

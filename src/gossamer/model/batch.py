@@ -1,7 +1,7 @@
 """Everything that one transaction commits, and what the commit reports back."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -137,6 +137,11 @@ class BulkChange:
     withdrawn: list[tuple[HostId, int]] = field(default_factory=list)  # those that were queued, with their hosts
 
 
+OrderAnswer = Callable[[frozenset[Url]], str]
+"""The answer to an order, as JSON, given the seeds of the batch that were not known before. Called at the end of the
+transaction that applies the order, in the store's thread."""
+
+
 CANDIDATE_BYTES, LINK_BYTES = 350, 52
 """Measured memory use. A batch of pages with thousands of links each is large even without their bodies."""
 
@@ -170,6 +175,7 @@ class Batch:
     reorder_after: int | None = None  # put the next queued URLs after this id in order again
     returning: list[Candidate] = field(default_factory=list)  # links that were refused before
     refused: list[tuple[int, int, int]] = field(default_factory=list)  # of pages read again: mask, url_id, offset
+    answers: dict[int, OrderAnswer] = field(default_factory=dict)  # orders that this batch completes, by id
     gains: list[LinkGain] = field(default_factory=list)  # from the inbox
     count_links: bool = False  # count all links now
     received: list[tuple[int, int]] = field(default_factory=list)  # messages that are in this batch: partition, id
@@ -195,6 +201,7 @@ class Batch:
             or self.delivered
             or self.returning
             or self.refused
+            or self.answers
             or self.received
             or self.count_links
         )

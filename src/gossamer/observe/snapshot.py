@@ -1,8 +1,9 @@
 """`Snapshot`: all statistics of a crawl at one time, the state of the crawl, and rates computed from several snapshots.
 
-A running crawl writes its last snapshot to `status.json` every second, for `gossamer status`: visits in flight and the
-load are not in the database. The file is replaced atomically and contains the id of the process that wrote it; a file
-left by a dead process, or of another format, is ignored.
+A running crawl publishes its last snapshot as its live status, for `gossamer status` and the service: visits in flight
+and the load are not in the database. It is in `status.json`, and in a row of a store that other machines use. The file
+is replaced atomically and contains the id of the process that wrote it; a file left by a dead process, or of another
+format, is ignored.
 """
 
 import os
@@ -12,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict
 
 import msgspec
 
@@ -359,40 +360,87 @@ STALE_AFTER = 10.0  # seconds; a process that has not written for longer hangs
 
 
 @dataclass(frozen=True, slots=True)
+class LimitProgress:
+    """How far the last change of limits has been applied to the known URLs."""
+
+    excluded: int = 0
+    requeued: int = 0
+    unchecked: int = 0  # known URLs that were not looked at yet
+    rereading: int = 0  # pages that are to be read again for links that were refused
+    complete: bool = True  # everything was looked at, and the pages to be read again are counted
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringStatus:
+    """What the service shows of a crawl besides its snapshot, and what has taken effect of that which it asked for."""
+
+    settings: int = 0  # the version that is in force
+    orders: tuple[int, ...] = ()  # the last orders whose effects the snapshot includes
+    limits: LimitProgress = LimitProgress()
+    run: str = ""  # differs from run to run
+    visits: int = 0  # outcomes of visits so far, of which the last are here, each with its number
+    outcomes: tuple[tuple[int, dict[str, Any]], ...] = ()
+    rests: tuple[int, ...] = ()  # hosts by the time until their next contact (`REST_BOUNDS`)
+
+
+REST_BOUNDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 600.0, 3600.0)
+"""Upper bounds, in seconds until the next contact, of the histogram of hosts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
-    """The content of `status.json`."""
+    """The live status of a worker."""
 
     process: int
     snapshot: Snapshot
+    steering: SteeringStatus | None = None  # of a crawl that takes orders
 
 
-def write_status_file(path: Path, status: Status) -> None:
-    """Replace the file. Errors are ignored: the crawl does not depend on it."""
-    draft = _draft_of(path)
-    with suppress(OSError):
-        draft.write_bytes(msgspec.json.encode(status) + b"\n")
-        os.replace(draft, path)
+def encode_status(status: Status) -> bytes:
+    return msgspec.json.encode(status) + b"\n"
 
 
-def remove_status_file(path: Path) -> None:
-    """Remove the file at the end of a run."""
-    for file in (_draft_of(path), path):
+def decode_status(texts: Sequence[bytes], process: int) -> Status | None:
+    """The status among these that `process` has written; None if there is none, or it is of another format."""
+    for text in texts:
+        with suppress(ValueError, RecursionError, msgspec.MsgspecError):
+            status = msgspec.json.decode(text, type=Status)
+            if status.process == process:
+                return status
+    return None
+
+
+class StatusFile:
+    """The live status in a file (`store.ports.LiveStatus`). Errors are ignored: the crawl does not depend on it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._draft = path.with_name(f".{path.name}.new")
+
+    def write(self, status: bytes) -> None:
         with suppress(OSError):
-            file.unlink()
+            self._draft.write_bytes(status)
+            os.replace(self._draft, self._path)
+
+    def read(self) -> list[bytes]:
+        try:
+            return [self._path.read_bytes()]
+        except OSError:
+            return []
+
+    def clear(self) -> None:
+        for file in (self._draft, self._path):
+            with suppress(OSError):
+                file.unlink()
+
+    def close(self) -> None:
+        """Nothing to give back."""
 
 
-def _draft_of(path: Path) -> Path:
-    return path.with_name(f".{path.name}.new")
-
-
-def read_status_file(path: Path, process: int, now: Instant) -> Snapshot | None:
-    """The last snapshot written by `process`; None if there is none or it is stale."""
-    try:
-        status = msgspec.json.decode(path.read_bytes(), type=Status)
-    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
-        return None
-    is_good = status.process == process and now - status.snapshot.at < STALE_AFTER
-    return status.snapshot if is_good else None
+def recent_snapshot(texts: Sequence[bytes], process: int, now: Instant) -> Snapshot | None:
+    """The snapshot in the live status of `process`; None if there is none or it is stale."""
+    status = decode_status(texts, process)
+    return None if status is None or now - status.snapshot.at >= STALE_AFTER else status.snapshot
 
 
 WINDOW = 5.0  # seconds that current rates are averaged over

@@ -9,6 +9,7 @@ the service keeps no state about it; it ends at its expiry, or when the token is
 import asyncio
 import hashlib
 import hmac
+import ipaddress
 import json
 import os
 import re
@@ -20,9 +21,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer.clock import Clock
+from gossamer.config.sections import ServiceSection
 from gossamer.errors import DirectoryError
 from gossamer.service.schemas import quote
 
+REQUEST_TIMEOUT = 30.0
+"""Time limit of a request, in seconds."""
+MAX_REQUESTS = 5000.0
+"""Requests per second from all clients together."""
 SESSION_COOKIE: Final = "gossamer"
 SESSION_SECONDS: Final = 43_200
 _MOST_DIGITS: Final = 12
@@ -246,6 +252,28 @@ def allowed_names(host: str, more: Iterable[str]) -> frozenset[str]:
     """The Host names that a service bound to `host` accepts."""
     own = f"[{host}]" if ":" in host else host
     return frozenset(name.lower() for name in (own, *more, *LOOPBACK_NAMES))
+
+
+def policy_for(section: ServiceSection, token: str) -> Policy:
+    return Policy(
+        token=token,
+        names=allowed_names(section.host, section.names),
+        on_loopback=is_loopback(section.host),
+        https=section.https,
+        max_body_bytes=section.max_body_bytes,
+        request_timeout=REQUEST_TIMEOUT,
+        max_requests=MAX_REQUESTS,
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a socket bound to `host` is reachable only from this machine. Of names, only localhost counts as such."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class TokenBucket:

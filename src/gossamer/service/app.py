@@ -1,7 +1,6 @@
 """The web application: routes for status, metrics, events and health, error responses, and the files of the dashboard.
 
-`make_app` creates it before the crawl is opened; creating it starts nothing. The routes for seeds, limits, hosts, pages
-and dead letters are in `routes`.
+Creating it starts nothing. The routes for seeds, limits, hosts, pages and dead letters are in `routes`.
 """
 
 from collections.abc import AsyncIterator
@@ -17,14 +16,14 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.routing import Match
 
-from gossamer.crawl.events import Outcome
+from gossamer.config.load import Config
 from gossamer.errors import ConfigError, StoreFailed
 from gossamer.observe.formatter import timestamp
 from gossamer.observe.snapshot import Snapshot, StateOfCrawl, crawl_state, to_contract
 from gossamer.service.access import API_PREFIX, Receive, Scope, Send, TooLarge
 from gossamer.service.control import Unavailable
 from gossamer.service.metrics import CONTENT_TYPE, prefers_json
-from gossamer.service.routes import Dependencies, ReadableCrawl, add_routes
+from gossamer.service.routes import Dependencies, add_routes
 from gossamer.service.schemas import (
     CrawlAction,
     CrawlAnswer,
@@ -197,14 +196,14 @@ async def _too_large(_: Request, error: Exception) -> Response:
 # --- status, metrics, events -----------------------------------------------------------------------------
 
 
-def status_object(snapshot: Snapshot, crawl: ReadableCrawl) -> dict[str, object]:
+def status_object(snapshot: Snapshot, config: Config) -> dict[str, object]:
     """The object of `/status` and of `status` events: that of `gossamer crawl --json`, and current values."""
     return {
         **to_contract(snapshot),
         "at": timestamp(snapshot.at),
-        "state": state_of(crawl, snapshot),
-        "directory": str(Path(crawl.config.dir).absolute()),
-        "max_pages": crawl.config.max_pages,
+        "state": state_of(snapshot),
+        "directory": str(Path(config.dir).absolute()),
+        "max_pages": config.max_pages,
         "in_flight": snapshot.in_flight,
         "hosts_in_memory": snapshot.hosts_in_memory,
         "hosts_ready": snapshot.hosts_ready,
@@ -220,18 +219,16 @@ def status_object(snapshot: Snapshot, crawl: ReadableCrawl) -> dict[str, object]
     }
 
 
-def state_of(crawl: ReadableCrawl, latest: Snapshot | None) -> StateOfCrawl:
-    return state_from(latest, stopping=crawl.stopping, paused=crawl.paused)
-
-
-def state_from(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
+def state_of(latest: Snapshot | None) -> StateOfCrawl:
     """The state of the crawl according to its last snapshot; `running` before the first one."""
+    if latest is None:
+        return "running"
     return crawl_state(
-        stopping=stopping,
-        paused=paused,
-        store_failing=latest is not None and latest.store_failing,
-        store_slow=latest is not None and latest.store_slow,
-        busy=latest is None or latest.is_busy,
+        stopping=latest.stopping,
+        paused=latest.paused,
+        store_failing=latest.store_failing,
+        store_slow=latest.store_slow,
+        busy=latest.is_busy,
     )
 
 
@@ -241,7 +238,7 @@ def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
         latest = dependencies.crawl.latest
         if latest is None:
             raise http_error(503, "the crawl is starting", retry=True)
-        return Json(status_object(latest, dependencies.crawl))
+        return Json(status_object(latest, dependencies.crawl.config))
 
     @app.get(
         "/metrics",
@@ -270,7 +267,7 @@ def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
 
     @app.get("/crawl", summary="State of the crawl", response_model=CrawlAnswer)
     async def crawl() -> Response:
-        return Json({"state": state_of(dependencies.crawl, dependencies.stream.latest)})
+        return Json({"state": state_of(dependencies.crawl.latest)})
 
     @app.post(
         "/crawl",
@@ -283,10 +280,10 @@ def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
         the visits in flight and ends the service."""
         wanted = await read_body(request, CrawlAction)
         if wanted.action == "stop":
-            dependencies.stop()
+            await dependencies.control.stop()
             return Json({"state": "stopping"})
         await dependencies.control.pause(wanted.action == "pause")
-        return Json({"state": state_of(dependencies.crawl, dependencies.stream.latest)})
+        return Json({"state": state_of(dependencies.crawl.latest)})
 
 
 class EventsResponse(StreamingResponse):
@@ -311,10 +308,10 @@ async def _events(dependencies: Dependencies, last: str | None) -> AsyncIterator
     yield b"retry: 2000\n\n"
     yield _event("history", dependencies.stream.history(), position)
     async for snapshot, outcomes, reached in dependencies.stream.updates(last=position):
-        yield _event("status", status_object(snapshot, dependencies.crawl))
+        yield _event("status", status_object(snapshot, dependencies.crawl.config))
         yield _event("moment", dependencies.stream.details(snapshot))
         if outcomes:
-            yield _event("visits", [_outcome_object(outcome) for outcome in outcomes], reached)
+            yield _event("visits", outcomes, reached)
     yield _event("end", {})
 
 
@@ -322,18 +319,6 @@ def _event(name: str, data: object, position: str | None = None) -> bytes:
     """One server-sent event. A client that reconnects continues after the last `position` it received."""
     identity = b"" if position is None else b"id: " + position.encode("ascii") + b"\n"
     return identity + b"event: " + name.encode("ascii") + b"\ndata: " + _ENCODE(data) + b"\n\n"
-
-
-def _outcome_object(outcome: Outcome) -> dict[str, object]:
-    return {
-        "url": outcome.url,
-        "state": outcome.state.word,
-        "at": timestamp(outcome.at),
-        "depth": outcome.depth,
-        "status": outcome.status,
-        "reason": outcome.reason,
-        "title": outcome.title,
-    }
 
 
 def _add_health(app: FastAPI, dependencies: Dependencies) -> None:
@@ -345,6 +330,6 @@ def _add_health(app: FastAPI, dependencies: Dependencies) -> None:
 
     @app.get("/readyz", summary="Readiness: changes are accepted", response_model=Health, responses={503: not_ready})
     async def ready() -> Response:
-        if dependencies.stream.latest is None or not dependencies.control.available:
+        if not dependencies.control.available:
             return Json({"status": "not ready"}, 503, {"Retry-After": "1"})
         return Json({"status": "ok"})

@@ -1,19 +1,16 @@
-"""The stream behind `GET /events`: a snapshot four times a second, and the outcomes of visits; and the data of the
-dashboard: samples of the last minutes for its charts, recent latencies, and details of the frontier.
+"""The stream behind `GET /events`: snapshots and the outcomes of visits, as the crawl publishes them; and the data of
+the dashboard: samples of the last minutes for its charts, recent latencies, and details of the frontier.
 """
 
 import asyncio
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from gossamer.crawl.events import Outcome, OutcomeEvents
-from gossamer.model.queue_depth import QueueDepth
-from gossamer.model.units import Instant
-from gossamer.observe.snapshot import ProcessUse, Rates, Snapshot
+from gossamer.observe.snapshot import REST_BOUNDS, Rates, Snapshot, SteeringStatus
+from gossamer.service.live_view import LiveView
 from gossamer.sketch import Spread
 
 QUANTILES: Final = (0.5, 0.95, 0.99)
@@ -21,8 +18,6 @@ _MINUTE: Final = 62
 """Counts kept, one per second: a little more than a minute."""
 KEPT: Final = 300
 """Samples kept, one per second: a client that connects sees the last five minutes."""
-REST_BOUNDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 600.0, 3600.0)
-"""Upper bounds, in seconds until the next contact, of the histogram of hosts."""
 CHARTED: Final = "first_byte"
 """The phase whose latency is charted."""
 _RECENT, _LAST_MINUTE = 5.0, 60.0  # seconds
@@ -89,18 +84,6 @@ class Sample(NamedTuple):
     failures: float  # per second
 
 
-@dataclass(frozen=True, slots=True)
-class LiveProbes:
-    """Functions that read details of a running crawl, called only while there are clients.
-
-    `rests` returns a histogram of hosts by the time until their next contact; `shares` returns the target shares of the
-    classes for a load.
-    """
-
-    rests: Callable[[Instant, Sequence[float]], list[int]] = lambda now, bounds: [0] * (len(bounds) + 1)
-    shares: Callable[[str], Sequence[float]] = lambda load: ()
-
-
 class History:
     """Samples of the last minutes of a crawl. Adding a snapshot costs a few microseconds."""
 
@@ -131,12 +114,13 @@ class History:
         """The samples, oldest first."""
         return [_plain(sample) for sample in self._samples]
 
-    def details(self, snapshot: Snapshot, probes: LiveProbes) -> dict[str, object]:
-        """The last sample, and values that `/status` does not have."""
+    def details(self, snapshot: Snapshot, rests: Sequence[int], shares: Sequence[float]) -> dict[str, object]:
+        """The last sample, and values that `/status` does not have: `rests` are hosts by the time until their next
+        contact, `shares` the target shares of the classes."""
         return {
             "sample": _plain(self._samples[-1]) if self._samples else None,
-            "rests": {"bounds": REST_BOUNDS, "hosts": probes.rests(snapshot.at, REST_BOUNDS)},
-            "targets": targets(probes.shares(snapshot.load), len(snapshot.urls_by_front)),
+            "rests": {"bounds": REST_BOUNDS, "hosts": rests},
+            "targets": targets(shares, len(snapshot.urls_by_front)),
             "hosts_parked": snapshot.hosts_parked,
             "queues": [[name, fill.items, round(fill.saturation, 4)] for name, fill in snapshot.queues.items()],
             "phases": [_latency_row(one) for one in self._latencies.over(_LAST_MINUTE)],
@@ -165,16 +149,6 @@ def _rounded(seconds: float | None) -> float | None:
 
 
 MOST_WATCHERS = 20
-PAGES_KEPT = 50
-"""Outcomes sent with an update: the last ones if there were more ..."""
-MOST_TEXT = 32_768
-"""... and only as many as have this many characters together: URLs can be very long."""
-
-
-LINGER = 40
-"""Snapshots (ten seconds) for which outcomes are still collected after the last client has disconnected, so that a
-browser that reconnects misses none."""
-
 
 _POSITION = re.compile(r"([0-9]{1,20})-([0-9]{1,20})").fullmatch
 
@@ -183,82 +157,39 @@ class Update(NamedTuple):
     """What a client receives at a time, and the position from which it can continue after a reconnect."""
 
     snapshot: Snapshot
-    outcomes: list[Outcome]
+    outcomes: list[dict[str, Any]]
     position: str
 
 
 class EventStream:
-    """Sends progress to clients. It is the display of the session, and subscribes to outcomes while there are clients.
-    Never full: a slow client misses updates and does not slow the crawl down."""
+    """Sends the live status of a crawl to clients, as it comes. A slow client misses updates."""
 
-    saturation = 0.0
-    fill = QueueDepth(0)
-
-    def __init__(self) -> None:
-        self._latest: Snapshot | None = None
-        self._take_snapshot: Callable[[], Snapshot] | None = None
-        self._commits: Callable[[], int] = lambda: 0
-        self._as_of = 0
+    def __init__(self, view: LiveView) -> None:
+        self._view = view
         self._history = History()
-        self._probes = LiveProbes()
         self._details: tuple[Snapshot, dict[str, object]] | None = None  # shared by all clients
         self._updated = asyncio.Event()
-        self._events: OutcomeEvents | None = None
-        self._recent: deque[tuple[int, Outcome]] = deque(maxlen=PAGES_KEPT)
-        self._number = 0
         self._watchers = 0
-        self._run = ""  # positions of another run are invalid
-        self._unwatched = 0  # snapshots since the last client disconnected
-        self._subscribed = False
         self._closed = False
-        self.front_usage: ProcessUse | None = None  # as last reported by the front process
-        self.on_update: Callable[[], None] = lambda: None
 
-    def open(
-        self,
-        events: OutcomeEvents,
-        take_snapshot: Callable[[], Snapshot],
-        commits: Callable[[], int],
-        probes: LiveProbes | None = None,
-    ) -> None:
-        """Connect the stream to a crawl. `commits` returns the number of commits so far; `probes` are used only while
-        there are clients."""
-        self._events, self._take_snapshot, self._commits = events, take_snapshot, commits
-        self._probes = probes or LiveProbes()
-
-    @property
-    def latest(self) -> Snapshot | None:
-        """The last snapshot, taken again if there was a commit since: a client whose change was acknowledged sees it.
-        A snapshot costs milliseconds with many hosts, so it is not taken for every request."""
-        if self._take_snapshot is not None and self._commits() != self._as_of:
-            self._as_of = self._commits()
-            self._latest = replace(self._take_snapshot(), front=self.front_usage)
-        return self._latest
-
-    # --- called by the crawl ---------------------------------------------------------------------
-
-    def update(self, snapshot: Snapshot) -> None:
-        snapshot = replace(snapshot, front=self.front_usage)
-        self._latest, self._as_of = snapshot, self._commits()
-        self._history.add(snapshot)
-        self._run = self._run or f"{1000 * snapshot.at:.0f}"
-        self._unwatched = 0 if self._watchers else self._unwatched + 1
-        if self._unwatched > LINGER:
-            self._subscribe(False)
+    def update(self) -> None:
+        """There is a new status."""
+        if self._view.status is not None:
+            self._history.add(self._view.status.snapshot)
         updated, self._updated = self._updated, asyncio.Event()
         updated.set()
-        self.on_update()
 
     def close(self) -> None:
         """End the stream of every client."""
         self._closed = True
         self._updated.set()
 
-    def publish(self, outcome: Outcome) -> None:
-        self._number += 1
-        self._recent.append((self._number, outcome._replace(response=None)))
-
     # --- data for clients ------------------------------------------------------------------------
+
+    @property
+    def _steering(self) -> SteeringStatus:
+        status = self._view.status
+        return SteeringStatus() if status is None or status.steering is None else status.steering
 
     def history(self) -> list[Row]:
         """The last minutes, sent to a client when it connects."""
@@ -267,7 +198,9 @@ class EventStream:
     def details(self, snapshot: Snapshot) -> dict[str, object]:
         """What is sent with a snapshot. Computed once for all clients."""
         if self._details is None or self._details[0] is not snapshot:
-            self._details = snapshot, self._history.details(snapshot, self._probes)
+            frontier = self._view.config.frontier
+            shares = frontier.shares_under_load if snapshot.load == "high" else frontier.shares
+            self._details = snapshot, self._history.details(snapshot, self._steering.rests, shares)
         return self._details[1]
 
     # --- clients ---------------------------------------------------------------------------------
@@ -283,46 +216,28 @@ class EventStream:
             yield False
             return
         self._watchers += 1
-        self._subscribe(True)
         try:
             yield True
         finally:
             self._watchers -= 1
 
-    def _subscribe(self, subscribe: bool) -> None:
-        if self._events is None or subscribe is self._subscribed:
-            return
-        self._subscribed = subscribe
-        if subscribe:
-            self._events.subscribe(self)
-        else:
-            self._events.unsubscribe(self)
-
     def position(self, last: str | None = None) -> str:
         """Where a client starts: after `last`, the last position it received, if that is of this run; otherwise now."""
-        found = _POSITION(last or "")
-        is_ours = found is not None and found[1] == self._run and int(found[2]) <= self._number
-        return f"{self._run}-{int(found[2]) if found is not None and is_ours else self._number}"
+        steering, found = self._steering, _POSITION(last or "")
+        is_ours = found is not None and found[1] == steering.run and int(found[2]) <= steering.visits
+        return f"{steering.run}-{int(found[2]) if found is not None and is_ours else steering.visits}"
 
     async def updates(self, every: int = 4, last: str | None = None) -> AsyncIterator[Update]:
-        """Every `every`-th snapshot with the outcomes since the previous one, until the crawl ends. The first update
-        has the outcomes since the position `last`, as far as they are kept. For admitted clients."""
+        """Every `every`-th status with the outcomes since the previous one, until the crawl ends. The first update has
+        the outcomes since the position `last`, as far as they are kept. For admitted clients."""
         sent = int(self.position(last).rpartition("-")[2])
         while True:
-            if (latest := self.latest) is not None:
-                outcomes = newest_within([outcome for number, outcome in self._recent if number > sent])
-                sent = self._number
+            if (latest := self._view.latest) is not None:
+                steering = self._steering
+                outcomes = [outcome for number, outcome in steering.outcomes if number > sent]
+                sent = steering.visits
                 yield Update(latest, outcomes, self.position())
             for _ in range(every):
                 if self._closed:
                     return
                 await self._updated.wait()
-
-
-def newest_within(outcomes: list[Outcome], room: int = MOST_TEXT) -> list[Outcome]:
-    """The last outcomes that have at most `room` characters together."""
-    for at in range(len(outcomes) - 1, -1, -1):
-        room -= len(outcomes[at].url) + len(outcomes[at].title or "")
-        if room < 0:
-            return outcomes[at + 1 :]
-    return outcomes

@@ -1,8 +1,8 @@
-"""The front process: it holds the client connections.
+"""The front process: the whole API, over the store of the crawl and its live status.
 
-The event loop of the crawl is busy for milliseconds at a time, and its threads compete for the GIL. Clients should
-neither wait for that nor slow the crawl down, so reads (from the database or the last snapshot) are answered in this
-process; all other requests go over the bridge to the application in the crawl process (`service.bridge`).
+It is a process of its own because the event loop of the crawl is busy for milliseconds at a time, and its threads
+compete for the GIL: clients should neither wait for that nor slow the crawl down. The two processes share nothing but
+the store. A socket pair tells each of them when the other is gone, and the crawl when the front is ready.
 
 Opening a large crawl takes time. Until it is open, `/healthz` is answered 200 and everything else 503, so that a
 supervisor does not take the process for dead.
@@ -17,95 +17,47 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, NamedTuple, NoReturn, TypeVar
+from typing import Final, NamedTuple, NoReturn
 
 import uvloop
 
 from gossamer.clock import SteadyClock, clock_of
-from gossamer.crawl.run.opener import CrawlLocation
+from gossamer.config.load import Config
+from gossamer.crawl.run.directory import TOKEN
+from gossamer.crawl.run.opener import CrawlLocation, live_status
+from gossamer.errors import UsageError
 from gossamer.filter.domains import registrable_domain
-from gossamer.ipc import Link
 from gossamer.model.units import HostKey
 from gossamer.service.access import (
     HEADERS,
     LIVENESS,
     AccessControl,
     App,
-    Policy,
+    Receive,
+    Scope,
+    Send,
     limit_wrong_tokens,
     metrics_only,
+    policy_for,
     route_path,
+    token_in,
 )
-from gossamer.service.bridge import BridgeClient, CrawlView
+from gossamer.service.app import make_app
+from gossamer.service.control import Control
+from gossamer.service.event_stream import EventStream
 from gossamer.service.http_server import Server, server_config
+from gossamer.service.live_view import LiveView
 from gossamer.service.login import Login
 from gossamer.service.metrics import Metrics
 from gossamer.service.queries import ReadQueries
 from gossamer.service.routes import Dependencies
 
-T = TypeVar("T")
-
-_HEAD_TIMEOUT: Final = 5.0  # seconds for the head of a request
-_LINGER: Final = 1.0  # seconds to read and discard what follows it, so that the response is not lost in a reset
-_LONGEST_HEAD: Final = 65_536
-_MOST: Final = 100  # connections
-_ALIVE: Final = {"status": "ok"}
-_NOT_READY: Final = {"status": "not ready"}
-_NOT_YET: Final[Mapping[str, str | None]] = {"error": "the crawl is being opened", "field": None}
-
-
-async def respond_until(opened: Awaitable[T], *listening: socket.socket) -> T:
-    """The result of `opened`. Until then, requests are answered: `/healthz` with 200, everything else with 503. The
-    sockets stay open."""
-    waiting: dict[asyncio.StreamWriter, None] = {}  # oldest first
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        waiting[writer] = None
-        if len(waiting) > _MOST:
-            next(iter(waiting)).transport.abort()
-        try:
-            await _answer(reader, writer)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # the client has disconnected, or sent no complete request
-        finally:
-            waiting.pop(writer, None)
-            writer.close()
-
-    servers = [await asyncio.start_server(answer, sock=each.dup(), limit=_LONGEST_HEAD) for each in listening]
-    try:
-        return await opened
-    finally:
-        for server in servers:
-            server.close()
-
-
-async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    async with asyncio.timeout(_HEAD_TIMEOUT):
-        head = await reader.readuntil(b"\r\n\r\n")
-    method, _, rest = head.partition(b" ")
-    writer.write(startup_response(method, rest.split(b" ", 1)[0].partition(b"?")[0].decode("latin-1")))
-    writer.write_eof()
-    async with asyncio.timeout(_LINGER):
-        while await reader.read(_LONGEST_HEAD):
-            pass
-
-
-def startup_response(method: bytes, path: str) -> bytes:
-    path = route_path(path)
-    status: bytes = b"503 Service Unavailable"
-    content: Mapping[str, str | None] = _NOT_READY if path in LIVENESS else _NOT_YET
-    if path == "/healthz":
-        status, content = b"200 OK", _ALIVE
-    body = json.dumps(content, separators=(",", ":")).encode("ascii")
-    fields = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *HEADERS]
-    if status.startswith(b"503"):
-        fields.append((b"retry-after", b"1"))
-    lines = [b"HTTP/1.1 " + status, *(b"%b: %b" % field for field in fields), b"connection: close", b""]
-    return b"\r\n".join([*lines, b"" if method == b"HEAD" else body])
-
-
+COMMIT_PATIENCE = 3.0
+"""Seconds that a request waits for its change before it is answered 503."""
+READY: Final = b"+"
+_OPENING_LOOK: Final = 0.05  # seconds between two looks whether the crawl is open
 _PATIENCE: Final = 10.0  # seconds; connections get three
 
 
@@ -120,35 +72,53 @@ class Listening(NamedTuple):
         return [each for each in self if each is not None]
 
 
-def fork_front(listening: Listening, app: App, dependencies: Dependencies) -> tuple[int, socket.socket]:
-    """Fork the front process for these sockets. Returns its process id and our end of the link. The process waits until
-    the crawl is open, then sets the dependencies of the read routes and serves; it ends when our end is closed. Must be
-    called before there is any thread or event loop."""
+class Front(NamedTuple):
+    """The front process, for the crawl's."""
+
+    process: int
+    end: socket.socket  # it sends READY once, and nothing more; closed with the process
+
+    def reload(self) -> None:
+        """The configuration has changed: it reads it too."""
+        with suppress(ProcessLookupError):
+            os.kill(self.process, signal.SIGHUP)
+
+    def close(self) -> None:
+        """Accept no more requests; those in progress are answered within the grace period. Then the process ends."""
+        with suppress(OSError):
+            self.end.shutdown(socket.SHUT_WR)
+
+    def wait(self) -> None:
+        """Wait for its end, but not for long."""
+        self.close()
+        with self.end, suppress(OSError):
+            self.end.settimeout(_PATIENCE)
+            while self.end.recv(1):
+                pass
+        with suppress(ProcessLookupError):
+            os.kill(self.process, signal.SIGKILL)  # in case it did not end in time
+        os.waitpid(self.process, 0)
+
+
+def fork_front(listening: Listening, config: Config, reread: Callable[[], Config]) -> Front:
+    """Fork the front process for these sockets. It serves as soon as the crawl of this process is open, and ends with
+    this process at the latest. Must be called before there is any thread or event loop."""
     ours, theirs = socket.socketpair()
     registrable_domain(HostKey("host.test"))  # loads the public suffix list once for both processes
     sys.stdout.flush()
     sys.stderr.flush()
+    crawl = os.getpid()
     number = os.fork()
     if number == 0:
         ours.close()
-        _run(listening, theirs, app, dependencies)
+        _run(listening, theirs, crawl, config, reread)
     theirs.close()
-    return number, ours
+    return Front(number, ours)
 
 
-def stop_front(number: int, link: socket.socket) -> None:
-    """End the front process by closing the link. Requests in progress get a grace period."""
-    with link, suppress(OSError):
-        link.shutdown(socket.SHUT_WR)
-        link.settimeout(_PATIENCE)
-        while link.recv(65536):
-            pass  # discard its last messages
-    with suppress(ProcessLookupError):
-        os.kill(number, signal.SIGKILL)  # in case it did not end in time
-    os.waitpid(number, 0)
-
-
-def _run(listening: Listening, end: socket.socket, app: App, dependencies: Dependencies) -> NoReturn:
+def _run(
+    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config]
+) -> NoReturn:
     """Main function of the front process. Leaves with `os._exit`, so that the parent's clean-up does not run twice."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)  # handled by the crawl process
@@ -157,7 +127,7 @@ def _run(listening: Listening, end: socket.socket, app: App, dependencies: Depen
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         gc.freeze()  # objects from before the fork need not be collected
         gc.set_threshold(50_000, 20, 50)
-        uvloop.run(_serve(listening, end, app, dependencies))
+        uvloop.run(_serve(listening, end, crawl, config, reread))
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -166,66 +136,94 @@ def _run(listening: Listening, end: socket.socket, app: App, dependencies: Depen
         os._exit(status)
 
 
-async def _serve(listening: Listening, end: socket.socket, app: App, dependencies: Dependencies) -> None:
-    link = await Link.connect(end)
-    messages = link.messages()
-    opening = await respond_until(anext(messages, None), *listening.opened)
-    if opening is None:
-        return  # the crawl could not be opened
-    _, policy, view = opening
-    _set_dependencies(dependencies, view)
-    link.send("used", view.measure_usage())
-    queries = dependencies.queries
-    bridge = BridgeClient(app, link)
-    servers = _make_servers(listening, bridge, policy, lambda: link.send("ready"))
+class Doorway:
+    """The application of one socket: until it is open, it says that the crawl is being opened."""
 
-    async def receive() -> None:
-        async for what, *rest in messages:
-            if what == "view":
-                view.latest, view.stopping, view.paused, changed = rest
-                link.send("used", view.measure_usage())
-                view.config, view.overrides = changed or (view.config, view.overrides)
-            elif what == "close":
-                stop()
-            else:
-                bridge.on_message(what, *rest)
-        bridge.on_disconnect()
-        stop()
+    def __init__(self) -> None:
+        self.app: App | None = None
 
-    def stop() -> None:
-        for server in servers:
-            server.should_exit = True
-
-    receiver = asyncio.create_task(receive())
-    await asyncio.gather(
-        *(server.serve(sockets=[each]) for server, each in zip(servers, listening.opened, strict=True))
-    )
-    receiver.cancel()
-    queries.close()
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.app is not None:
+            await self.app(scope, receive, send)
+        else:
+            await _answer_before_start(route_path(scope["path"]), send)
 
 
-def _set_dependencies(dependencies: Dependencies, view: CrawlView) -> None:
-    location = CrawlLocation.of(view.config)
-    dependencies.crawl = view
-    dependencies.queries = ReadQueries(location, clock_of(location.directory))
-    dependencies.metrics = Metrics(lambda: view.latest)
+async def _answer_before_start(path: str, send: Send) -> None:
+    status, content = 503, {"error": "the crawl is being opened", "field": None}
+    if path == "/healthz":
+        status, content = 200, {"status": "ok"}
+    elif path in LIVENESS:
+        content = {"status": "not ready"}
+    body = json.dumps(content, separators=(",", ":")).encode("ascii")
+    fields = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *HEADERS]
+    fields += [(b"connection", b"close")] if status == 200 else [(b"retry-after", b"1"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": fields})
+    await send({"type": "http.response.body", "body": body})
 
 
-def _make_servers(
-    listening: Listening, bridge: BridgeClient, policy: Policy, on_ready: Callable[[], None]
-) -> list[Server]:
-    """One server for each socket. `on_ready` is called when all of them accept connections."""
+async def _serve(
+    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config]
+) -> None:
+    loop = asyncio.get_running_loop()
+    end.setblocking(False)
+    location = CrawlLocation.of(config)
+    clock = SteadyClock()
+    view = LiveView(live_status(location), crawl, config, clock)
+
+    def reload() -> None:
+        with suppress(UsageError):  # the crawl has said so in its log
+            view.config = reread()
+
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    doors = [Doorway() for _ in listening.opened]
+    servers = [Server(server_config(door)) for door in doors]
+    serving = [
+        loop.create_task(server.serve(sockets=[each])) for server, each in zip(servers, listening.opened, strict=True)
+    ]
+    ending = loop.create_task(loop.sock_recv(end, 1))  # nothing is ever sent: the crawl ends
+    opening = loop.create_task(_until_open(view))
+    await asyncio.wait([ending, opening], return_when=asyncio.FIRST_COMPLETED)
+    opening.cancel()
+    if view.is_open:
+        dependencies = Dependencies()
+        dependencies.crawl = view
+        dependencies.queries = queries = ReadQueries(location, lambda: view.config, clock_of(location.directory))
+        dependencies.metrics = Metrics(lambda: view.latest)
+        dependencies.control = control = Control(location, view, clock, patience=COMMIT_PATIENCE)
+        dependencies.stream = stream = EventStream(view)
+        _open_doors(doors, make_app(dependencies), config)
+        watching = loop.create_task(view.watch(stream.update))
+        end.send(READY)
+        await asyncio.wait([ending, watching], return_when=asyncio.FIRST_COMPLETED)
+        stream.close()
+        await _stop(servers, serving)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+        queries.close()
+        control.close()
+    else:
+        await _stop(servers, serving)
+    view.close()
+
+
+async def _until_open(view: LiveView) -> None:
+    while not view.is_open:
+        await view.refresh()
+        await asyncio.sleep(_OPENING_LOOK)
+
+
+def _open_doors(doors: list[Doorway], app: App, config: Config) -> None:
+    """Let requests in: at the first socket through access control, at the second to metrics only."""
+    policy = policy_for(config.service, token_in(CrawlLocation.of(config).directory / TOKEN))
     clock, wrong_tokens = SteadyClock(), limit_wrong_tokens()
-    checked: App = bridge if policy.on_loopback else Login(bridge, policy, clock, wrong_tokens)
-    applications: list[App] = [AccessControl(checked, policy, clock, wrong_tokens)]
-    if listening.metrics is not None:
-        applications.append(metrics_only(bridge, policy, clock))
-    starting = len(applications)
+    checked: App = app if policy.on_loopback else Login(app, policy, clock, wrong_tokens)
+    doors[0].app = AccessControl(checked, policy, clock, wrong_tokens)
+    for door in doors[1:]:
+        door.app = metrics_only(app, policy, clock)
 
-    def on_start() -> None:
-        nonlocal starting
-        starting -= 1
-        if starting == 0:
-            on_ready()
 
-    return [Server(server_config(application), on_start) for application in applications]
+async def _stop(servers: list[Server], serving: list[asyncio.Task[None]]) -> None:
+    for server in servers:
+        server.should_exit = True
+    await asyncio.gather(*serving)

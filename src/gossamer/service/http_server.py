@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import ClassVar, Final
 
 import uvicorn
@@ -57,14 +57,6 @@ def server_config(access: App) -> uvicorn.Config:
 
 class Server(uvicorn.Server):
     """A uvicorn server that does not install signal handlers; the crawl process handles signals."""
-
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_ready = on_ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._on_ready()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

@@ -1,26 +1,27 @@
 """Routes for seeds, limits, hosts, pages and dead letters, and the dependencies of all routes."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import FastAPI, Path, Query, Request, Response
 
-from gossamer.config.load import Config
-from gossamer.config.overrides import Limits, Overrides, limits_of
+from gossamer.config.overrides import Limits
+from gossamer.config.policies import politeness_for
 from gossamer.filter.domains import has_known_suffix
 from gossamer.filter.scope import parse_domains, read_host
 from gossamer.model.outcome import FailureClass
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import LimitProgress
 from gossamer.reports.records import DeadFilter, PageFilter
 from gossamer.seed.lists import split_seed_string
 from gossamer.service.access import LINES
-from gossamer.service.control import Control, LimitProgress, SeedResult
+from gossamer.service.control import Control, SeedResult
 from gossamer.service.event_stream import EventStream
+from gossamer.service.live_view import LiveView
 from gossamer.service.metrics import Metrics
 from gossamer.service.queries import ReadQueries
 from gossamer.service.schemas import (
@@ -45,41 +46,14 @@ from gossamer.service.schemas import (
 )
 
 
-class ReadableCrawl(Protocol):
-    """Read access to the crawl: in the front process its last known state, in the crawl process the crawl itself."""
-
-    @property
-    def config(self) -> Config:
-        """The current configuration, with the overrides."""
-        ...
-
-    @property
-    def overrides(self) -> Overrides: ...
-
-    @property
-    def latest(self) -> Snapshot | None:
-        """The last snapshot; None before the first."""
-        ...
-
-    @property
-    def stopping(self) -> bool: ...
-
-    @property
-    def paused(self) -> bool: ...
-
-
 class Dependencies:
-    """The objects that the routes use. The application is created before the front process is forked, and each process
-    sets its own: the crawl process all of them, the front process those of the read routes. The bridge forwards
-    requests for all other routes, so a missing dependency is never used."""
+    """The objects that the routes use. The application is described without them."""
 
-    crawl: ReadableCrawl
+    crawl: LiveView
     queries: ReadQueries
     metrics: Metrics
-    # in the crawl process only
     control: Control
     stream: EventStream
-    stop: Callable[[], None]
 
 
 AT_ONCE = 2_000
@@ -226,7 +200,7 @@ def _add_limits(app: FastAPI, dependencies: Dependencies) -> None:
     async def limits() -> Any:
         """`excluded`, `returned`, `unchecked` and `rereading` are those of the last change since the service was
         started."""
-        return _limits_answer(limits_of(dependencies.control.config), dependencies.control.limit_progress)
+        return _limits_answer(await dependencies.queries.limits(), dependencies.control.limit_progress)
 
     @app.post(
         "/url/limit",
@@ -244,15 +218,14 @@ def _add_limits(app: FastAPI, dependencies: Dependencies) -> None:
         if not given:
             names = ", ".join(NewLimits.model_fields)
             raise http_error(422, f"body: at least one of {names} is required")
-        control = dependencies.control
-        now = limits_of(control.config)
+        now = await dependencies.queries.limits()
         domains = now.excluded_domains
         if wanted.excludedDomains is not None:
             domains = tuple(sorted(parse_domains(wanted.excludedDomains, "excludedDomains")))
         depth = wanted.depthLimit if "depthLimit" in given else now.depth
         length = wanted.urlLengthLimit if "urlLengthLimit" in given else now.url_bytes
         chosen = Limits(domains, depth, length)
-        return _limits_answer(chosen, await control.set_limits(chosen))
+        return _limits_answer(chosen, await dependencies.control.set_limits(chosen))
 
 
 def _limits_answer(limits: Limits, progress: LimitProgress) -> dict[str, Any]:
@@ -278,10 +251,7 @@ def _add_hosts(app: FastAPI, dependencies: Dependencies) -> None:
         most: Most = 100,
         q: Annotated[str, Query(max_length=_MOST_PATH, description="text that the host name contains")] = "",
     ) -> Any:
-        crawl = dependencies.crawl
-        found, total = await dependencies.queries.hosts(
-            crawl.config, crawl.overrides.hosts, sort, offset, most, q.lower()
-        )
+        found, total = await dependencies.queries.hosts(sort, offset, most, q.lower())
         return _json({"hosts": found, "total": total, "next": offset + most if offset + most < total else None})
 
     @app.get("/hosts/{host}", summary="Details of a host", response_model=HostAnswer)
@@ -314,7 +284,7 @@ def _add_hosts(app: FastAPI, dependencies: Dependencies) -> None:
             case "drop":
                 await control.drop_host(key)
             case "delay":
-                least = control.min_delay(key)
+                least = politeness_for(dependencies.crawl.config, key).min_delay
                 if wanted.seconds is not None and wanted.seconds < least:
                     text = f"seconds: {wanted.seconds:g} is less than the configured minimum of {least:g}"
                     raise http_error(422, text, "seconds")
@@ -323,8 +293,7 @@ def _add_hosts(app: FastAPI, dependencies: Dependencies) -> None:
 
 
 async def _known_host(dependencies: Dependencies, host: HostKey) -> dict[str, Any]:
-    crawl = dependencies.crawl
-    found = await dependencies.queries.host(crawl.config, crawl.overrides.hosts, host)
+    found = await dependencies.queries.host(host)
     if found is None:
         raise http_error(404, f"unknown host {host}", "host")
     return found
@@ -351,15 +320,14 @@ def _add_pages(app: FastAPI, dependencies: Dependencies) -> None:
         parts: Annotated[bool, Query(description="show the parts of each priority, as `priority_parts`")] = False,
     ) -> Any:
         wanted = PageFilter(state=None if state is None else UrlState[state.upper()], host=host)
-        config = dependencies.crawl.config
-        found = await dependencies.queries.pages(config, wanted, after, q or None, most, parts=parts)
+        found = await dependencies.queries.pages(wanted, after, q or None, most, parts=parts)
         return _json({"pages": found.items, "next": found.next})
 
     @app.get("/explain", summary="Explain the state of a URL", response_model=dict[str, Any])
     async def explain(url: Annotated[str, Query(min_length=1, max_length=10_000)]) -> Any:
         if not url.strip():
             raise http_error(422, f"url: no URL in {quote(url)}", "url")
-        return _json(await dependencies.queries.explain(dependencies.crawl.config, url.strip()))
+        return _json(await dependencies.queries.explain(url.strip()))
 
 
 # --- dead letters ----------------------------------------------------------------------------------------
@@ -375,7 +343,7 @@ def _add_dead(app: FastAPI, dependencies: Dependencies) -> None:
         most: Most = 100,
     ) -> Any:
         wanted = DeadFilter(host=host, reason=reason, failure_class=failure_class)
-        found = await dependencies.queries.dead(dependencies.crawl.config, wanted, after, most)
+        found = await dependencies.queries.dead(wanted, after, most)
         return {"dead": found.items, "next": found.next}
 
     @app.post(

@@ -85,9 +85,34 @@ class Tables(Protocol):
         StoreFailed."""
         ...
 
+    def open_steering(self) -> Database:
+        """A connection for orders, settings and live status, also while another process has the writer's; it writes
+        nothing else. A transaction waits some seconds at most for the writer's. Raises NotThisCrawl, OldSchema and
+        StoreFailed, as for a reader."""
+        ...
+
     def close(self) -> None:
         """After all connections have been closed."""
         ...
+
+
+class LiveStatus(Protocol):
+    """Where a running worker leaves its last status for other processes. Used from one thread at a time. It is no part
+    of what the crawl depends on: a status that cannot be written or read is lost, without an error."""
+
+    def write(self, status: bytes) -> None:
+        """Replace it."""
+        ...
+
+    def read(self) -> list[bytes]:
+        """The last one of every worker that leaves its status there; none if they cannot be read now."""
+        ...
+
+    def clear(self) -> None:
+        """The worker has ended."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class Ownership(Protocol):

@@ -1,4 +1,5 @@
-"""The two threads of the store, off the event loop: one commits batches, one runs queries, each one at a time.
+"""The threads of the store, off the event loop: one commits batches, one runs queries, each one at a time, and others
+have a connection each.
 
 Group commit: while a batch is being committed the next one grows, and it is committed when the thread is free. So the
 busier the crawl, the larger the transactions, and the cost per page falls.
@@ -12,13 +13,13 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from gossamer.clock import Clock
-from gossamer.errors import ConnectionLost, DiskFull, SpoolFull, StoreFailed
+from gossamer.errors import ConnectionLost, DiskFull, NotThisCrawl, SpoolFull, StoreFailed
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.loads import HostLoaded, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Fingerprint, HostId, HostKey
 from gossamer.sketch import Durations
-from gossamer.store.ports import BatchWriter, TaskSource
+from gossamer.store.ports import BatchWriter, Database, TaskSource
 
 T = TypeVar("T")
 
@@ -59,6 +60,42 @@ def _repeated(function: Callable[..., T], *args: object) -> T:
         with suppress(ConnectionLost):
             return function(*args)
     return function(*args)
+
+
+class ConnectionThread:
+    """A connection with a thread of its own, which is opened when it is needed, and again after it has failed. Owned by
+    the event loop."""
+
+    def __init__(self, open_database: Callable[[], Database], name: str) -> None:
+        self._open = open_database
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._db: Database | None = None
+
+    async def run(self, use: Callable[[Database], T]) -> T:
+        """What `use` returns. Raises StoreFailed."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, use)
+
+    def _run(self, use: Callable[[Database], T]) -> T:
+        try:
+            if self._db is None:
+                self._db = self._open()
+            return use(self._db)
+        except NotThisCrawl as error:  # as long as there are no tables
+            raise StoreFailed(str(error)) from error
+        except StoreFailed:
+            self._close()
+            raise
+
+    def _close(self) -> None:
+        db, self._db = self._db, None
+        if db is not None:
+            with suppress(StoreFailed):
+                db.close()
+
+    def close(self) -> None:
+        """Wait for what is running, and close the connection."""
+        self._thread.submit(self._close)
+        self._thread.shutdown()
 
 
 class StoreQueries:

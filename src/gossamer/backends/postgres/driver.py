@@ -35,7 +35,7 @@ READER_PATIENCE = 30.0
 """Seconds for which a reader waits for a server that is gone, about."""
 COMMIT_PATIENCE = 600.0
 """The same for the writer while it cannot know whether its last transaction is on record."""
-_WRITER, _READER, _WORKER = "gossamer writer", "gossamer reader", "gossamer worker"
+_WRITER, _READER, _WORKER, _STEERING = "gossamer writer", "gossamer reader", "gossamer worker", "gossamer steering"
 _TRIES_TO_HOLD = 60
 """How often the writer looks whether the session of another one ends: the server notices within seconds that a process
 was killed."""
@@ -461,6 +461,17 @@ class PostgresTables:
             lambda: self.address.connect(_READER, read_only=True),
             self.address,
             patience=0.0 if small else READER_PATIENCE,
+            partitions=PartitionList(range(partitions)),
+        )
+
+    def open_steering(self) -> PostgresDatabase:
+        connection, partitions = self._open(
+            _STEERING, lambda opened: schema.check(opened, self.address), read_only=False
+        )
+        return PostgresDatabase(
+            connection,
+            lambda: self.address.connect(_STEERING, read_only=False),
+            self.address,
             partitions=PartitionList(range(partitions)),
         )
 

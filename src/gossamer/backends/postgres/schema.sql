@@ -346,3 +346,18 @@ CREATE TABLE brought (
     url_id        bigint PRIMARY KEY,
     page          text NOT NULL
 );
+
+CREATE TABLE orders (
+    id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at            double precision NOT NULL,
+    part          integer,
+    state         smallint NOT NULL DEFAULT 0,
+    kind          text NOT NULL,
+    body          text NOT NULL,
+    answer        text
+);
+CREATE INDEX orders_new ON orders (id) WHERE state = 0;
+CREATE TABLE live (
+    worker        text COLLATE "C" PRIMARY KEY,
+    status        bytea NOT NULL
+) WITH (fillfactor = 50);

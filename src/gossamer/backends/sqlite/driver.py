@@ -226,11 +226,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 STATEMENTS = (
-    *("queries.sql", "bulk_changes.sql", "outbox.sql"),
+    *("queries.sql", "bulk_changes.sql", "outbox.sql", "orders.sql"),
     *("status.sql", "hosts.sql", "pages.sql", "explain.sql", "links.sql", "verify.sql"),
 )
 """The files whose statements can be called by name: those of `store.table`, then those of `reports.table`."""
 _SMALL_CACHE_KIB = 4_096
+_STEERING_WAIT_MS = 3_000
 
 sqlite3.register_adapter(list, json.dumps)  # a list is one parameter: the statement takes it apart with json_each
 
@@ -344,6 +345,21 @@ def open_reader(path: Place, *, small: bool = False) -> SqliteDatabase:
     return SqliteDatabase(db, path)
 
 
+def open_steering(path: Place) -> SqliteDatabase:
+    """A second connection that writes, to a database that exists: its transactions wait for those of the first, but not
+    for long. What it commits is on the disk. Raises NotThisCrawl, OldSchema, StoreFailed."""
+    open_for_reading(path, cache_kib=_SMALL_CACHE_KIB).close()  # checks it
+    with _refusing(path):
+        db = connect(path, cache_kib=_SMALL_CACHE_KIB)
+        try:
+            db.execute(f"PRAGMA busy_timeout = {_STEERING_WAIT_MS}")
+            db.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            db.close()
+            raise
+    return SqliteDatabase(db, path)
+
+
 class SqliteTables:
     """`store.ports.Tables` in one file."""
 
@@ -361,6 +377,9 @@ class SqliteTables:
 
     def open_reader(self, *, small: bool = False) -> SqliteDatabase:
         return open_reader(self.path, small=small)
+
+    def open_steering(self) -> SqliteDatabase:
+        return open_steering(self.path)
 
     def close(self) -> None:
         """Nothing to give back: the tables are in their file."""

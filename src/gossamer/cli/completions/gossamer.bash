@@ -5,9 +5,10 @@
 #    source ~/.local/share/bash_completion/gossamer
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_gossamer_subparsers=(crawl serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
+_shtab_gossamer_subparsers=(crawl worker serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 
 _shtab_gossamer_crawl_option_strings=(-h --help --config --more --add-seeds --dir --store --unsafe-store --no-unsafe-store --blobs --cache --seeds --scope --max-pages --min-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
+_shtab_gossamer_worker_option_strings=(-h --help --store --dir --name --weight --unsafe-store --quiet)
 _shtab_gossamer_serve_option_strings=(-h --help --config --dir --store --unsafe-store --no-unsafe-store --blobs --cache --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --log-pages --query --exclude-domain --host --port --max-per-domain --json)
 _shtab_gossamer_demo_option_strings=(-h --help --pages --hosts --delay --dir --store --json --no-json --quiet --no-quiet)
 _shtab_gossamer_simweb_option_strings=(-h --help --port --dns-port --hosts --pages --seed --preset --tls --ca-file --log)
@@ -28,6 +29,7 @@ _shtab_gossamer_crawl___config_COMPGEN=_shtab_compgen_files
 _shtab_gossamer_crawl___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_gossamer_crawl___seeds_COMPGEN=_shtab_compgen_files
 _shtab_gossamer_crawl___log_pages_COMPGEN=_shtab_compgen_files
+_shtab_gossamer_worker___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_gossamer_serve___config_COMPGEN=_shtab_compgen_files
 _shtab_gossamer_serve___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_gossamer_serve___log_pages_COMPGEN=_shtab_compgen_files
@@ -65,7 +67,7 @@ _shtab_gossamer_dead_pos_0_choices=(list requeue drop)
 _shtab_gossamer_dead___class_choices=(failed corrupted)
 _shtab_gossamer_schema_pos_0_choices=(page status host dead explain crawl text link verify index serve dead-requeue dead-drop)
 _shtab_gossamer_completion_pos_0_choices=(bash zsh fish)
-_shtab_gossamer_pos_0_choices=(crawl serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
+_shtab_gossamer_pos_0_choices=(crawl worker serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 
 _shtab_gossamer_crawl_pos_0_nargs='*'
 _shtab_gossamer_crawl__h_nargs=0
@@ -81,6 +83,10 @@ _shtab_gossamer_crawl___json_nargs=0
 _shtab_gossamer_crawl___no_json_nargs=0
 _shtab_gossamer_crawl___quiet_nargs=0
 _shtab_gossamer_crawl___no_quiet_nargs=0
+_shtab_gossamer_worker__h_nargs=0
+_shtab_gossamer_worker___help_nargs=0
+_shtab_gossamer_worker___unsafe_store_nargs=0
+_shtab_gossamer_worker___quiet_nargs=0
 _shtab_gossamer_serve_pos_0_nargs='*'
 _shtab_gossamer_serve__h_nargs=0
 _shtab_gossamer_serve___help_nargs=0

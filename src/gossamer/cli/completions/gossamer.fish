@@ -50,8 +50,8 @@ function _shtab_gossamer_using
   test "$_shtab_gossamer_cmdpath" = "$argv"
 end
 
-set -g _shtab_gossamer_commands crawl serve demo simweb status hosts pages explain export index verify simulate dead schema completion
-set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --what --workers --zipf -o
+set -g _shtab_gossamer_commands crawl worker serve demo simweb status hosts pages explain export index verify simulate dead schema completion
+set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --name --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --weight --what --workers --zipf -o
 
 complete -c gossamer -e
 complete -c gossamer -f
@@ -65,7 +65,7 @@ complete -c gossamer -n '_shtab_gossamer_using crawl' -l add-seeds -d 'add the U
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l dir -xka "(__fish_complete_directories)" -d 'crawl directory (default: crawl); crawl and serve resume an existing crawl'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l unsafe-store -l no-unsafe-store -d 'accept a PostgreSQL server that runs with fsync = off'
-complete -c gossamer -n '_shtab_gossamer_using crawl' -l blobs -x -d 'archive of the crawl: file:DIR (default: warc in the crawl'"'"'s directory)'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l blobs -x -d 'archive of the crawl: file:DIR or s3://BUCKET/PREFIX (default: warc in the crawl'"'"'s directory)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l cache -x -d 'cache, which may be away: redis://HOST:PORT/DB, rediss://..., redis+sentinel://S1,S2,S3/NAME'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l seeds -xka "(__fish_complete_path (commandline -ct))" -d 'read seeds from FILE, one per line; - is standard input'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l scope -x -d 'host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas'
@@ -89,13 +89,21 @@ complete -c gossamer -n '_shtab_gossamer_using crawl' -l log-pages -xka "(__fish
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l query -x -d 'take the first results of a search engine as seeds (repeatable)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l exclude-domain -x -d 'do not crawl DOMAIN (repeatable)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l max-per-domain -x -d 'make at most N page requests per registrable domain'
+complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a worker -d 'join a crawl that several workers share'
+complete -c gossamer -n '_shtab_gossamer_using worker' -s h -l help -d 'show this help message and exit'
+complete -c gossamer -n '_shtab_gossamer_using worker' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE'
+complete -c gossamer -n '_shtab_gossamer_using worker' -l dir -xka "(__fish_complete_directories)" -d 'directory of the workers here (default: crawl)'
+complete -c gossamer -n '_shtab_gossamer_using worker' -l name -x -d 'name of this worker, and of its folder in DIR'
+complete -c gossamer -n '_shtab_gossamer_using worker' -l weight -x -d 'share of the domains (default: 1)'
+complete -c gossamer -n '_shtab_gossamer_using worker' -l unsafe-store -d 'accept a PostgreSQL server with fsync = off'
+complete -c gossamer -n '_shtab_gossamer_using worker' -l quiet -d 'print no progress'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a serve -d 'crawl as a service that is controlled over HTTP'
 complete -c gossamer -n '_shtab_gossamer_using serve' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file (default: gossamer.toml if present)'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l dir -xka "(__fish_complete_directories)" -d 'crawl directory (default: crawl); crawl and serve resume an existing crawl'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l unsafe-store -l no-unsafe-store -d 'accept a PostgreSQL server that runs with fsync = off'
-complete -c gossamer -n '_shtab_gossamer_using serve' -l blobs -x -d 'archive of the crawl: file:DIR (default: warc in the crawl'"'"'s directory)'
+complete -c gossamer -n '_shtab_gossamer_using serve' -l blobs -x -d 'archive of the crawl: file:DIR or s3://BUCKET/PREFIX (default: warc in the crawl'"'"'s directory)'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l cache -x -d 'cache, which may be away: redis://HOST:PORT/DB, rediss://..., redis+sentinel://S1,S2,S3/NAME'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l scope -x -d 'host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l max-pages -x -d 'stop after N stored documents'

@@ -25,6 +25,7 @@ _shtab_gossamer_commands() {
     simweb:'serve a simulated web (HTTP and DNS on loopback)'
     status:'show the totals of a crawl'
     verify:'check the archive against the database, and repair it'
+    worker:'join a crawl that several workers share'
   )
   _describe 'gossamer commands' _commands
 }
@@ -52,7 +53,7 @@ _shtab_gossamer_crawl_options=(
   "--dir[crawl directory (default\: crawl)\; crawl and serve resume an existing crawl]:DIR:_files -/"
   "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   {--unsafe-store,--no-unsafe-store}"[accept a PostgreSQL server that runs with fsync \= off]"
-  "--blobs[archive of the crawl\: file\:DIR (default\: warc in the crawl\'s directory)]:URL:"
+  "--blobs[archive of the crawl\: file\:DIR or s3\:\/\/BUCKET\/PREFIX (default\: warc in the crawl\'s directory)]:URL:"
   "--cache[cache, which may be away\: redis\:\/\/HOST\:PORT\/DB, rediss\:\/\/..., redis\+sentinel\:\/\/S1,S2,S3\/NAME]:URL:"
   "--seeds[read seeds from FILE, one per line\; - is standard input]:FILE:_files"
   "--scope[host (default), domain, any, host\:NAME, domain\:NAME or tld\:nz\; several separated by commas]:SCOPE:"
@@ -218,7 +219,7 @@ _shtab_gossamer_serve_options=(
   "--dir[crawl directory (default\: crawl)\; crawl and serve resume an existing crawl]:DIR:_files -/"
   "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   {--unsafe-store,--no-unsafe-store}"[accept a PostgreSQL server that runs with fsync \= off]"
-  "--blobs[archive of the crawl\: file\:DIR (default\: warc in the crawl\'s directory)]:URL:"
+  "--blobs[archive of the crawl\: file\:DIR or s3\:\/\/BUCKET\/PREFIX (default\: warc in the crawl\'s directory)]:URL:"
   "--cache[cache, which may be away\: redis\:\/\/HOST\:PORT\/DB, rediss\:\/\/..., redis\+sentinel\:\/\/S1,S2,S3\/NAME]:URL:"
   "--scope[host (default), domain, any, host\:NAME, domain\:NAME or tld\:nz\; several separated by commas]:SCOPE:"
   "--max-pages[stop after N stored documents]:N:"
@@ -318,6 +319,19 @@ _shtab_gossamer_verify_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_gossamer_verify_defaults_added=0
 
+_shtab_gossamer_worker_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE]:URL:"
+  "--dir[directory of the workers here (default\: crawl)]:DIR:_files -/"
+  "--name[name of this worker, and of its folder in DIR]:NAME:"
+  "--weight[share of the domains (default\: 1)]:X:"
+  "--unsafe-store[accept a PostgreSQL server with fsync \= off]"
+  "--quiet[print no progress]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_gossamer_worker_defaults_added=0
+
 
 _shtab_gossamer() {
   local context state line curcontext="$curcontext" one_or_more='(*)' remainder='(-)*:' default='*::: :->gossamer'
@@ -352,6 +366,7 @@ _shtab_gossamer() {
         simweb) _arguments -C -s $_shtab_gossamer_simweb_options ;;
         status) _arguments -C -s $_shtab_gossamer_status_options ;;
         verify) _arguments -C -s $_shtab_gossamer_verify_options ;;
+        worker) _arguments -C -s $_shtab_gossamer_worker_options ;;
       esac
   esac
 }

@@ -517,7 +517,7 @@ class Member:
         pause = END
         while True:
             await asyncio.sleep(pause if self._idle_since is not None else END)
-            if self._idle_since is None or not crawl.engine.is_resting:
+            if self._idle_since is None or not crawl.engine.is_resting or crawl.engine.is_kept_open:
                 self._idle_since, pause = None, END
                 continue
             if writer.has_uncounted:

@@ -25,6 +25,7 @@ from gossamer.crawl.run.directory import (
     ARCHIVE,
     DATABASE,
     SPOOL,
+    STATUS,
     CrawlDirectory,
     existing_parts,
     holds_crawl,
@@ -32,10 +33,15 @@ from gossamer.crawl.run.directory import (
     read_layout,
 )
 from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema
+from gossamer.observe.snapshot import StatusFile
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
-from gossamer.store.ports import ContactJournal, Tables
+from gossamer.store.ports import ContactJournal, Database, LiveStatus, Tables
+from gossamer.store.table.orders import LiveRow
+
+SOLE_WORKER = "worker"
+"""The name under which the worker of a crawl by one leaves its live status."""
 
 if TYPE_CHECKING:
     from gossamer.backends.objects.storage import ObjectStorage
@@ -50,6 +56,7 @@ class StoreKind(NamedTuple):
     commits will do."""
     open_journal: Callable[[CrawlDirectory], ContactJournal]
     """The contact journal that goes with them."""
+    poll_seconds: float = 0.05  # between two looks for new orders
     in_directory: bool = False  # the tables are in the crawl's directory, which is what the URL names
     one_process: bool = False  # the store ends with the process that has made it
     is_shared: bool = False  # several workers can share it: the tables are `crawl.run.member.SharedTables`
@@ -80,6 +87,7 @@ STORES: dict[str, StoreKind] = {
         "postgresql://HOST/DATABASE",
         _postgres_tables,
         lambda directory: ContactLog(directory.contacts),
+        poll_seconds=0.25,
         is_shared=True,
     ),
 }
@@ -279,7 +287,25 @@ def remembered_options(location: CrawlLocation) -> dict[str, object]:
 def open_part(location: CrawlLocation) -> CrawlReader:
     """The store of a crawl by one worker, or of one of several, for a reader of which there are several. Raises
     NotThisCrawl, OldSchema or StoreFailed."""
-    return TableReader(_tables_of(location, location.directory).open_reader(small=True))
+    return TableReader(open_part_database(location))
+
+
+def open_part_database(location: CrawlLocation) -> Database:
+    """The same as a bare connection, which only reads."""
+    return _tables_of(location, location.directory).open_reader(small=True)
+
+
+def open_steering(location: CrawlLocation) -> Database:
+    """The store of a crawl by one worker, for orders and settings. Raises NotThisCrawl, OldSchema or StoreFailed."""
+    return _tables_of(location, location.directory).open_steering()
+
+
+def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str = SOLE_WORKER) -> LiveStatus:
+    """Where a worker of a crawl leaves its status: in its directory, or in a store that is not there."""
+    if is_on_server(location):
+        open_database = open_part_database if read_only else open_steering
+        return LiveRow(lambda: open_database(location), worker)
+    return StatusFile(location.directory / STATUS)
 
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:

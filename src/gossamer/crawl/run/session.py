@@ -1,11 +1,9 @@
 """An open crawl with its log, status file, display and hooks. The callers start and stop it."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 from gossamer.clock import cpu_seconds
@@ -14,7 +12,9 @@ from gossamer.crawl.hooks import Hook, HookRunner, hook_named
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.live import LivePublisher
 from gossamer.crawl.run.member import Worker
+from gossamer.crawl.run.opener import SOLE_WORKER, CrawlLocation, live_status
 from gossamer.crawl.run.page_log import PATIENCE, PageLog
 from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed, UsageError
@@ -33,9 +33,6 @@ from gossamer.observe.snapshot import (
     Internals,
     ReadmissionCounts,
     Snapshot,
-    Status,
-    remove_status_file,
-    write_status_file,
 )
 from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
@@ -63,6 +60,7 @@ class Session:
     crawl: Crawl
     log: EventLog
     watch: "Watch"
+    live: LivePublisher
 
 
 @asynccontextmanager
@@ -107,12 +105,15 @@ async def session(
         crawl.engine.events.subscribe(pages)
     hooked = _start_hooks(crawl, named, TextExtractor(config.content.text), log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
-    ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.status))
+    location = CrawlLocation.of(config)._replace(directory=crawl.directory.path)
+    name = SOLE_WORKER if crawl.member is None else crawl.member.name
+    live = LivePublisher(live_status(location, read_only=False, worker=name), watch.snapshot)
+    ticking = asyncio.create_task(_tick(watch, display, log, live))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())
     sharing = None if crawl.member is None else asyncio.create_task(_share(crawl))
     try:
-        yield Session(crawl, log, watch)
+        yield Session(crawl, log, watch, live)
     except BaseException as error:
         log.event("crawl.failed", error=str(error), kind=type(error).__name__)
         raise
@@ -127,6 +128,7 @@ async def session(
         if sharing is not None:
             sharing.cancel()
             await asyncio.gather(sharing, return_exceptions=True)
+        await live.close()
         if hooked is not None:
             await hooked.close()
         await crawl.close()
@@ -223,27 +225,20 @@ def _start_hooks(
     return runner
 
 
-async def _tick(watch: "Watch", display: Display, log: EventLog, live: Path) -> None:
-    """Update the display four times a second, the status file every second, and the log every ten."""
-    writing: asyncio.Task[None] | None = None
+async def _tick(watch: "Watch", display: Display, log: EventLog, live: LivePublisher) -> None:
+    """Update the display four times a second, the live status every second (or as often, if the crawl takes orders),
+    and the log every ten."""
     ticks = 0
-    try:
-        while True:
-            await asyncio.sleep(0.25)
-            ticks += 1
-            snapshot = watch.snapshot()
-            display.update(snapshot)
-            watch.log_delivery()
-            if ticks % 4 == 1 and (writing is None or writing.done()):
-                # In a thread, without waiting: the disk may be busy with commits.
-                status = Status(os.getpid(), snapshot)
-                writing = asyncio.create_task(asyncio.to_thread(write_status_file, live, status))
-            if ticks % 40 == 0:
-                _log_progress(log, snapshot)
-    finally:
-        if writing is not None:
-            await asyncio.wait([writing], timeout=1.0)  # or it would be written after its removal
-        remove_status_file(live)
+    while True:
+        await asyncio.sleep(0.25)
+        ticks += 1
+        snapshot = watch.snapshot()
+        display.update(snapshot)
+        watch.log_delivery()
+        if ticks % 4 == 1 or live.steering is not None:
+            live.publish(snapshot)
+        if ticks % 40 == 0:
+            _log_progress(log, snapshot)
 
 
 def _log_progress(log: EventLog, snapshot: Snapshot) -> None:

@@ -41,6 +41,7 @@ from gossamer.store.table.foreign import Foreign
 from gossamer.store.table.hosts import DomainOf, HostRows, bring_forward, retire_hosts, save_sitemaps
 from gossamer.store.table.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts, Source
 from gossamer.store.table.metadata import save_learned
+from gossamer.store.table.orders import answer_order
 from gossamer.store.table.outbox import Outbox
 from gossamer.store.table.priorities import Reprioritiser
 from gossamer.store.table.requeue import RequeueResult, next_due, requeue_due
@@ -264,6 +265,8 @@ class TableWriter:
                 self._db.execute("count_stored", pages)
             self._db.write_rows("set_fact", list(batch.facts.items()))
             self._db.write_rows("save_refused", batch.refused)
+            for order_id, answer in batch.answers.items():
+                answer_order(self._db, order_id, answer(new_seeds))
             for name, length in self._captures.flush().items():
                 self._db.execute("commit_warc", self._warc_id(name), length)
             self._record_moves()
