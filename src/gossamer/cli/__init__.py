@@ -8,6 +8,7 @@ loads a fetcher. `config_options` is the table of the options that are also keys
 COMMANDS: dict[str, str] = {
     "crawl": "crawl from seeds; resumes the crawl in the directory",
     "worker": "join a crawl that several workers share",
+    "workers": "list the workers that share a crawl, or ask one to leave",
     "serve": "crawl as a service that is controlled over HTTP",
     "demo": "crawl a simulated web on this machine and print the report",
     "simweb": "serve a simulated web (HTTP and DNS on loopback)",

@@ -90,6 +90,33 @@ class Membership:
         _bury(self._session, self.epoch, "left")
 
 
+class WorkerInfo(NamedTuple):
+    """What operators see of a worker."""
+
+    epoch: Epoch
+    name: str
+    state: str  # active, draining, left or dead
+    alive: bool
+    weight: float
+    joined: float
+    version: str
+    commits: int
+    stored: int  # pages
+    partitions: int
+    stats: str  # JSON, as of its last heartbeat
+
+
+def list_workers(session: Session, *, gone: bool = False) -> list[WorkerInfo]:
+    """The workers that are alive, or all that ever were, in the order in which they joined. Raises StoreFailed."""
+    return [WorkerInfo(*row) for row in session.fetch_all("list_workers", gone)]
+
+
+def drain_worker(session: Session, name: str) -> bool:
+    """Ask a worker to leave: it finishes its visits and gives up its partitions. False if there is none of this name
+    that is active. Raises StoreFailed."""
+    return session.execute("drain_named", name) > 0
+
+
 def _bury(session: Session, epoch: Epoch, state: str) -> None:
     session.execute("end_fence", epoch)
     session.execute("end_worker", epoch, state)

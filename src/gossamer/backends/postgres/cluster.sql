@@ -45,6 +45,15 @@ UPDATE fence SET alive = false WHERE epoch = $1
 -- name: end_worker
 UPDATE workers SET state = $2 WHERE epoch = $1
 
+-- name: drain_named
+UPDATE workers SET state = 'draining' WHERE name = $1 AND state = 'active'
+
+-- What operators see of the workers: those that are alive, or all that ever were.
+-- name: list_workers
+SELECT w.epoch, w.name, w.state, f.alive, w.weight, extract(epoch FROM w.joined)::float8, w.version, f.commits, f.stored,
+    (SELECT count(*) FROM partitions p WHERE p.epoch = w.epoch), w.stats
+FROM workers w JOIN fence f USING (epoch) WHERE f.alive OR $1::boolean ORDER BY w.joined, w.epoch
+
 -- Death. The lock waits for a commit or a heartbeat in progress.
 -- name: lock_fence
 SELECT 1 FROM fence WHERE epoch = $1 AND alive FOR UPDATE

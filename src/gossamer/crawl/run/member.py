@@ -383,6 +383,8 @@ class Member:
     def _follow(self, view: View) -> None:
         """The state of the crawl is decided by all."""
         crawl, _ = self._opened()
+        if any(member.draining and member.epoch == self.epoch for member in view.members) and not crawl.engine.stopping:
+            crawl.engine.stop("requested")
         if view.state in crawl_end.ENDED and not crawl.engine.stopping:
             reason = {"finished": "finished", "page_limit": "page_limit"}.get(view.state, "requested")
             crawl.engine.end(reason)  # type: ignore[arg-type]

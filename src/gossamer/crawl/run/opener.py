@@ -308,6 +308,16 @@ def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str 
     return StatusFile(location.directory / STATUS)
 
 
+def open_session(location: CrawlLocation) -> Session:
+    """A connection for the protocol of workers, to a store that they share."""
+    tables = store_kind(location.store).open_tables(location.store or "", location.directory, True)
+    return cast(_SessionTables, tables).open_session(Seconds(5.0))
+
+
+class _SessionTables(Protocol):
+    def open_session(self, waiting: Seconds) -> Session: ...
+
+
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
     """The archive of a crawl by one worker."""
     return archive_in(_blobs_of(location.blobs, reader), location.directory)
