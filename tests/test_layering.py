@@ -54,6 +54,7 @@ OURS: dict[str, tuple[str, ...]] = {
         "store.table.windows",
     ),
     "cli": (
+        "cluster.membership",
         *("model", "errors", "clock", "config", "seed", "crawl", "observe", "lab", "reports", "version"),
         *("service.server", "workers", "library.crawl_status", "extract.full_page", "extract.main_text"),
     ),

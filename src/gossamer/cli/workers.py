@@ -72,11 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
                 _COLUMNS.line(
                     worker.name,
                     worker.state,
-                    worker.partitions,
+                    str(worker.partitions),
                     formatter.count(worker.stored),
                     formatter.count(worker.commits),
                     f"{worker.weight:g}",
-                    formatter.date_time(worker.joined),
+                    formatter.date_time(worker.joined) or "",
                     str(about["error"] or ""),
                 )
             )

@@ -50,7 +50,7 @@ function _shtab_gossamer_using
   test "$_shtab_gossamer_cmdpath" = "$argv"
 end
 
-set -g _shtab_gossamer_commands crawl worker serve demo simweb status hosts pages explain export index verify simulate dead schema completion
+set -g _shtab_gossamer_commands crawl worker workers serve demo simweb status hosts pages explain export index verify simulate dead schema completion
 set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --name --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --weight --what --workers --zipf -o
 
 complete -c gossamer -e
@@ -97,6 +97,13 @@ complete -c gossamer -n '_shtab_gossamer_using worker' -l name -x -d 'name of th
 complete -c gossamer -n '_shtab_gossamer_using worker' -l weight -x -d 'share of the domains (default: 1)'
 complete -c gossamer -n '_shtab_gossamer_using worker' -l unsafe-store -d 'accept a PostgreSQL server with fsync = off'
 complete -c gossamer -n '_shtab_gossamer_using worker' -l quiet -d 'print no progress'
+complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a workers -d 'list the workers that share a crawl, or ask one to leave'
+complete -c gossamer -n '_shtab_gossamer_using workers' -s h -l help -d 'show this help message and exit'
+complete -c gossamer -n '_shtab_gossamer_using workers' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE'
+complete -c gossamer -n '_shtab_gossamer_using workers' -l all -d 'also workers that are gone'
+complete -c gossamer -n '_shtab_gossamer_using workers' -l json -d 'print one JSON object per line'
+complete -c gossamer -n '_shtab_gossamer_using workers' -l no-header -d 'print no column headings'
+complete -c gossamer -n '_shtab_gossamer_using workers; and test $_shtab_gossamer_npos -eq 0' -ka "list drain" -d 'default: list'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a serve -d 'crawl as a service that is controlled over HTTP'
 complete -c gossamer -n '_shtab_gossamer_using serve' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file (default: gossamer.toml if present)'

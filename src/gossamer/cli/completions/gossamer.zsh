@@ -26,6 +26,7 @@ _shtab_gossamer_commands() {
     status:'show the totals of a crawl'
     verify:'check the archive against the database, and repair it'
     worker:'join a crawl that several workers share'
+    workers:'list the workers that share a crawl, or ask one to leave'
   )
   _describe 'gossamer commands' _commands
 }
@@ -332,6 +333,19 @@ _shtab_gossamer_worker_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_gossamer_worker_defaults_added=0
 
+_shtab_gossamer_workers_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE]:URL:"
+  "--all[also workers that are gone]"
+  "--json[print one JSON object per line]"
+  "--no-header[print no column headings]"
+  ":default\: list:(list drain)"
+  ":the worker to drain:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_gossamer_workers_defaults_added=0
+
 
 _shtab_gossamer() {
   local context state line curcontext="$curcontext" one_or_more='(*)' remainder='(-)*:' default='*::: :->gossamer'
@@ -367,6 +381,7 @@ _shtab_gossamer() {
         status) _arguments -C -s $_shtab_gossamer_status_options ;;
         verify) _arguments -C -s $_shtab_gossamer_verify_options ;;
         worker) _arguments -C -s $_shtab_gossamer_worker_options ;;
+        workers) _arguments -C -s $_shtab_gossamer_workers_options ;;
       esac
   esac
 }

@@ -13,13 +13,14 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from urllib.parse import unquote
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
 from gossamer.backends.objects.address import SCHEMES, check_url
 from gossamer.backends.sqlite.driver import SqliteTables
+from gossamer.cluster.ports import Session
 from gossamer.config.load import Config, known_shape
 from gossamer.crawl.run.directory import (
     ARCHIVE,
@@ -33,6 +34,7 @@ from gossamer.crawl.run.directory import (
     read_layout,
 )
 from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema
+from gossamer.model.units import Seconds
 from gossamer.observe.snapshot import StatusFile
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
