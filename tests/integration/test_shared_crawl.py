@@ -141,3 +141,63 @@ def test_kills_pauses_joins_and_leaves_lose_nothing_and_shorten_no_gap(
         check_whole(stage)
         assert gossamer("verify", "--store", url, "--dir", stage.dir).out.startswith("no problems")
     assert violations(stage) == []
+
+
+def test_one_command_runs_several_workers_to_an_exact_limit_and_then_to_the_end(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    web = small_web(seed=23, hosts=16, pages=200, fault_rate=0.0)
+    with postgres_databases.one() as url:
+        options = [*OPTIONS, "--store", url, "--unsafe-store", "--workers", 3]
+        with scene(tmp_path, web, options, RETRY + TTL) as stage:
+            first = gossamer(*stage.command, "--max-pages", 60)
+            assert (first.status, first.report["pages"], first.report["stopped"]) == (0, 60, "page_limit"), first.err
+
+            rest = gossamer("crawl", *stage.resume)
+            assert (rest.status, rest.report["finished"], rest.report["stopped"]) == (0, True, "finished"), rest.err
+            assert rest.report["pages"] == ground_truth(stage.web.web()).documents
+            assert rest.report["run_pages"] == int(str(rest.report["pages"])) - 60
+            check_whole(stage)
+            gone = gossamer("workers", "--store", url, "--all", "--json").lines
+            assert {str(worker["name"]) for worker in gone} == {"starter", "worker-1", "worker-2", "worker-3"}
+            assert {str(worker["state"]) for worker in gone} == {"left"}
+    assert violations(stage) == []
+
+
+def test_a_worker_that_is_drained_leaves_and_the_others_go_on(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    web = small_web(seed=25, hosts=16, pages=200, fault_rate=0.0)
+    with postgres_databases.one() as url:
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
+        with scene(tmp_path, web, options, RETRY + TTL) as stage, workers(stage, url, 1) as (first, second):
+            wait_until(lambda: partitions(url).get("worker-1", 0) > 0 or not first.runs, "partitions of the second")
+            said = gossamer("workers", "drain", "worker-1", "--store", url)
+            assert "will leave" in said.out, said.err
+            assert second.ended().status == 0
+            assert first.ended().report["finished"] is True
+            check_whole(stage)
+    assert violations(stage) == []
+
+
+def partitions(url: str) -> dict[str, int]:
+    """How many each worker owns."""
+    listed = gossamer("workers", "--store", url, "--json").lines
+    return {str(worker["name"]): int(str(worker["partitions"])) for worker in listed}
+
+
+def test_a_crawl_whose_only_worker_was_killed_can_be_changed_once_that_is_certain(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    with postgres_databases.one() as url:
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
+        with scene(tmp_path, small_web(seed=27), options, RETRY + TTL) as stage:
+            with Command(*stage.command) as crawler:
+                wait_until(lambda: answered(stage.log) > 5 or not crawler.runs, "pages")
+                held = gossamer("dead", "requeue", "--store", url, "--dir", stage.dir)
+                assert "is in use" in held.err
+                crawler.process.kill()
+            done = gossamer("dead", "requeue", "--store", url, "--dir", stage.dir)
+            assert done.status == 0, done.err
+            assert gossamer(*stage.command).report["finished"] is True
+            check_whole(stage)

@@ -165,7 +165,9 @@ def crawl_and_report(
 ) -> int:
     """Run the crawl with its display, then print the report. `more` is the value of `--more`, `steps` are further rows
     of "Next steps" in the report. Returns the exit status."""
-    if config.workers > 1:
+    if config.workers > 1 and store_kind(config.store).is_shared:
+        from gossamer.workers.local_workers import run_local_workers as run_crawl
+    elif config.workers > 1:
         from gossamer.workers.supervisor import run_workers as run_crawl
     else:
         if (layout := read_layout(Path(config.dir))) is not None:

@@ -1,12 +1,12 @@
 """Membership of a crawl: joining, declaring a silent worker dead, draining, leaving."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gossamer.cluster.handover import Released
 from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.ports import Session
-from gossamer.cluster.watch import Silent
+from gossamer.cluster.watch import Silent, Watch
 from gossamer.errors import NameInUse
 from gossamer.model.units import Epoch, Seconds
 
@@ -115,6 +115,23 @@ def drain_worker(session: Session, name: str) -> bool:
     """Ask a worker to leave: it finishes its visits and gives up its partitions. False if there is none of this name
     that is active. Raises StoreFailed."""
     return session.execute("drain_named", name) > 0
+
+
+def end_silent_workers(
+    session: Session, terms: LeaseTerms, now: Callable[[], float], pause: Callable[[float], None]
+) -> None:
+    """Before a crawl is changed while no worker runs: declare those dead that were killed, after waiting long enough to
+    know it. Returns at once if there are none, or as soon as one is seen to live. Raises StoreFailed."""
+    watch, first = Watch(terms), dict[Epoch, int]()
+    while True:
+        beats = {epoch: beat for epoch, _, beat, *_ in session.fetch_all("members")}
+        first = first or beats
+        if not beats or any(beat != first.get(epoch) for epoch, beat in beats.items()):
+            return
+        for silent in watch.observe(beats, now()):
+            with session.transaction():
+                Membership(session, silent.epoch, "", terms, weight=1.0, version="").declare_dead(silent)
+        pause(terms.heartbeat / 2)
 
 
 def _bury(session: Session, epoch: Epoch, state: str) -> None:

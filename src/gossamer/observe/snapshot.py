@@ -410,6 +410,15 @@ def decode_status(texts: Sequence[bytes], process: int) -> Status | None:
     return None
 
 
+def decode_statuses(texts: Sequence[bytes]) -> list[Snapshot]:
+    """The snapshots of all workers, without those of another format."""
+    found = []
+    for text in texts:
+        with suppress(ValueError, RecursionError, msgspec.MsgspecError):
+            found.append(msgspec.json.decode(text, type=Status).snapshot)
+    return found
+
+
 class StatusFile:
     """The live status in a file (`store.ports.LiveStatus`). Errors are ignored: the crawl does not depend on it."""
 

@@ -187,6 +187,7 @@ class Member:
         self.is_alone = False
         """Whether there was no other worker when this one joined."""
         self._db: Database | None = None
+        self._keeps_open = False  # the crawl, for a service
         self._joined: Joined | None = None
         self._crawl: Crawl | None = None
         self._writer: TableWriter | None = None
@@ -540,6 +541,9 @@ class Member:
         """Tell others about this worker, and learn what they have counted."""
         crawl, _ = self._opened()
         while True:
+            if crawl.engine.is_kept_open and not self._keeps_open:
+                await self._call(lambda db: db.execute("keep_open", True))
+                self._keeps_open = True
             run = crawl.counters.run
             lease = self.heartbeat.lease.end() - boot_time()
             self._stats = json.dumps(
@@ -570,6 +574,8 @@ class Member:
         def give_all(db: Database) -> None:
             if parts:
                 self._partitions.give(db, parts)
+            if self._keeps_open:
+                db.execute("keep_open", False)
             Membership(db, self.epoch, self.name, self._terms, weight=1.0, version="").leave()
 
         held = GatePlan((), self.addresses.rests(self._opened()[0].clock.now()))

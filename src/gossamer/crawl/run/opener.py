@@ -20,6 +20,9 @@ from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
 from gossamer.backends.objects.address import SCHEMES, check_url
 from gossamer.backends.sqlite.driver import SqliteTables
+from gossamer.clock import boot_time, sleep
+from gossamer.cluster.lease import LeaseTerms
+from gossamer.cluster.membership import end_silent_workers
 from gossamer.cluster.ports import Session
 from gossamer.config.load import Config, known_shape
 from gossamer.crawl.run.directory import (
@@ -383,6 +386,9 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
     """For changes, while no other process uses the crawl: the parts of all workers. Raises NotThisCrawl or
     DirectoryInUse; then nothing was changed."""
     parts = _parts_of(location)
+    if store_kind(location.store).is_shared:
+        with closing(open_session(location)) as session:
+            end_silent_workers(session, LeaseTerms(), boot_time, sleep)
     with ExitStack() as opened:
         if parts != [location.directory]:
             opened.callback(CrawlDirectory(location.directory, archive=False).close)
