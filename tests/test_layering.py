@@ -91,7 +91,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "pyarrow": ("reports.export.parquet", "library.stored_crawl"),
     "pypdf": ("extract.pdf",),
     "trafilatura": ("extract.main_text",),
-    "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.supervisor"),
+    "msgspec": ("config", "lab.simweb", "extract", "observe.snapshot", "service", "workers.local_workers", "workers.supervisor"),
     "numpy": ("cli.simulate", "lab.simulate", "backends.postgres"),
     "obstore": ("backends.objects",),
     "prometheus_client": ("service.metrics",),
