@@ -34,6 +34,7 @@ from gossamer.cluster.ports import Session
 from gossamer.cluster.share import shares, shortfall, surplus
 from gossamer.cluster.shared_addresses import GatePlan, SharedAddresses, exchange
 from gossamer.cluster.watch import Silent
+from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import WORKER
 from gossamer.errors import DirectoryError, HistoryLost, LeaseLost, StoreFailed
@@ -46,6 +47,8 @@ from gossamer.model.partition import ID_BITS, PartitionList
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.task import HostRecord
 from gossamer.model.units import Epoch, Instant, Seconds
+from gossamer.recrawl.budget import PACE, TOKENS
+from gossamer.recrawl.price import PRICE
 from gossamer.store.ports import Database, Tables
 from gossamer.store.table.foreign import unpack
 from gossamer.store.table.writer import TableWriter
@@ -67,6 +70,7 @@ END = 0.5
 LONGEST_END = 5.0
 """... and at last."""
 _STATS = 1.0
+_OWN_FACTS = frozenset({PRICE, TOKENS, PACE, POSITION_KEY})
 
 
 class SharedTables(Tables, Protocol):
@@ -232,6 +236,10 @@ class Member:
         self.addresses.adopt(tuple(self._joined.gates), now)
         self.owned.numbers = self.read.numbers = self._partitions.numbers()
         self.heartbeat.start()
+
+    def fact_name(self, name: str) -> str:
+        """What each worker keeps for itself has its name, so that commits do not wait for each other's rows."""
+        return f"{name}@{self.name}" if name in _OWN_FACTS else name
 
     def owns(self, partition: int) -> bool:
         return partition in self._partitions

@@ -261,16 +261,20 @@ def read_metadata(
         known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
         return next_contact, max(known, default=None)
 
+    def own_fact(name: str) -> str | None:
+        own = None if opening.member is None else facts.fact(opening.member.fact_name(name))
+        return facts.fact(name) if own is None else own
+
     return KnownCrawl(
         crawl_id=facts.fact("crawl_id") or "",
         seeds=facts.seeds(),
         fingerprint_key=facts.fingerprint_key(),
         parameters=learned_parameters(db),
-        price=facts.fact(PRICE),
-        tokens=facts.fact(TOKENS),
-        pace=facts.fact(PACE),
+        price=own_fact(PRICE),
+        tokens=own_fact(TOKENS),
+        pace=own_fact(PACE),
         admission=admission,
-        announced=facts.fact(POSITION_KEY),
+        announced=own_fact(POSITION_KEY),
         recovered=recover_contacts(opening.journal.last_contacts(), politeness, opening.clock.now(), known_clock),
     )
 
@@ -310,6 +314,7 @@ def table_writer(
         replan=planner.dates.replan,
         part=opening.part,
         ownership=member,
+        fact_name=str if member is None else member.fact_name,
     )
 
 

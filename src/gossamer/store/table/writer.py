@@ -112,10 +112,12 @@ class TableWriter:
         postpone: Postpone = lambda page, before, now: None,
         part: PartitionOwner | None = None,
         ownership: Ownership | None = None,
+        fact_name: Callable[[str], str] = str,
         replan: Replan = lambda page: None,
     ) -> None:
-        """Takes over the database, and closes it if it cannot begin. `ownership`: in a store that workers share. Raises
-        StoreFailed."""
+        """Takes over the database, and closes it if it cannot begin. In a store that workers share, `ownership` says
+        what this one owns, and `fact_name` under which name it keeps a fact. Raises StoreFailed."""
+        self._fact_name = fact_name
         self._db = db
         self._captures = captures
         self._prioritiser = prioritiser
@@ -263,7 +265,7 @@ class TableWriter:
             self._db.write_rows("count", [(name, n) for name, n in counts.items() if n])
             if self._foreign is not None and (pages := counts["state:stored"] + counts[REFRESHING]):
                 self._db.execute("count_stored", pages)
-            self._db.write_rows("set_fact", list(batch.facts.items()))
+            self._db.write_rows("set_fact", [(self._fact_name(name), value) for name, value in batch.facts.items()])
             self._db.write_rows("save_refused", batch.refused)
             for order_id, answer in batch.answers.items():
                 answer_order(self._db, order_id, answer(new_seeds))
