@@ -71,7 +71,7 @@ def methods_of(port: type) -> set[str]:
 def test_every_method_of_the_ports_is_tried_here() -> None:
     assert CAPTURES.keys() == methods_of(CaptureFiles) - NO_CALLS
     assert JOURNAL.keys() == methods_of(ContactJournal) - NO_CALLS - {"begin", "last_contacts", "clear"}
-    assert methods_of(Tables) == {"exist", "open_writer", "open_reader", "close"}
+    assert methods_of(Tables) == {"exist", "open_writer", "open_reader", "open_steering", "close"}
 
 
 @pytest.mark.parametrize("method", CAPTURES)

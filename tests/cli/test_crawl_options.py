@@ -85,6 +85,7 @@ EXAMPLES = {
     "store": ("sqlite:news", "sqlite:news"),
     "unsafe_store": (None, True),
     "blobs": ("file:/captures", "file:/captures"),
+    "cache.url": ("redis://127.0.0.1:6379/0", "redis://127.0.0.1:6379/0"),
     "hooks": ("watcher", ("watcher",)),
     "json": (None, True),
     "quiet": (None, True),

@@ -20,8 +20,8 @@ from the store. Press Ctrl-C, or send SIGTERM, to leave: the worker finishes its
 visits, and the others take over its hosts. Ctrl-C again drops the visits in
 flight; nothing committed is lost."""
 EXAMPLE = """\
-  gossamer crawl https://example.org/ --scope any --store postgresql://db/crawl
-  gossamer worker --store postgresql://db/crawl --dir /var/lib/gossamer"""
+  gossamer worker --store postgresql://db/crawl --dir /var/lib/gossamer
+  gossamer worker --store postgresql://db/crawl --name worker-2 --weight 2"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

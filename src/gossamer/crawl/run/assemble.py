@@ -188,9 +188,9 @@ def assemble(
     policies, seeds = _policies_for(config), list(seeds)
     check_cache(config)
     directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
+    member = None
     try:
         tables, journal = store_for(config, directory)
-        member = None
         if store_kind(config.store).is_shared:
             shared = cast(SharedTables, tables)
             member = join_crawl(config, directory, shared, bool(seeds) or may_be_empty, worker or Worker())

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from gossamer.clock import Clock
-from gossamer.errors import StoreFailed
+from gossamer.errors import StoreFailed, WorkerEnded
 from gossamer.model.batch import Batch, Committed, HostCount, Touched
 from gossamer.model.facts import BIRTH_CREDIT, NO_HOST, UrlFacts
 from gossamer.model.http_dates import http_date
@@ -193,7 +193,7 @@ class TableWriter:
     def close(self) -> None:
         """Count the links that are not counted yet, and close the archive and the database."""
         if not self._ended:
-            with suppress(StoreFailed):  # what cannot be counted now is counted on opening
+            with suppress(StoreFailed, WorkerEnded):  # what cannot be counted now is counted on opening
                 self._count_rest()
         self._captures.close()
         self._db.close()
