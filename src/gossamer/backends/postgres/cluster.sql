@@ -161,7 +161,7 @@ UPDATE fence SET granted = $2 WHERE epoch = $1
 UPDATE fence SET stored = stored + $1 WHERE epoch = /*epoch*/
 
 -- name: start_run
-UPDATE crawl SET state = 'running', max_pages = $1, due_by = $2
+UPDATE crawl SET state = 'running', max_pages = $1, due_by = $2, kept_open = kept_open AND NOT $3::boolean
 
 -- name: keep_open
 UPDATE crawl SET kept_open = $1 WHERE kept_open <> $1

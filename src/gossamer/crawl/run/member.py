@@ -249,8 +249,9 @@ class Member:
         return str((self._session.fetch_one("crawl_now") or ("finished",))[0])
 
     def start_run(self, max_pages: int | None, due_by: Instant) -> None:
-        """A run of the crawl begins, for all workers. Raises StoreFailed."""
-        self._session.execute("start_run", max_pages, due_by)
+        """A run of the crawl begins, for all workers. What a service that was killed has left open is not any more.
+        Raises StoreFailed."""
+        self._session.execute("start_run", max_pages, due_by, self.is_alone)
 
     @property
     def view(self) -> View | None:
