@@ -47,7 +47,8 @@ class LivePublisher:
         try:
             while True:
                 self._is_wanted = False
-                taken = self._take_snapshot() if snapshot is None else snapshot
+                # What has taken effect must be in the snapshot: one that was taken before this turn may be older.
+                taken = self._take_snapshot() if snapshot is None or self.steering is not None else snapshot
                 steering = None if self.steering is None else self.steering(taken)
                 status = Status(os.getpid(), taken, steering)
                 await asyncio.get_running_loop().run_in_executor(self._thread, self._write_now, status)
