@@ -96,3 +96,22 @@ def test_what_is_published_while_a_status_is_written_is_in_the_next_one() -> Non
     slow, elapsed = asyncio.run(main())
 
     assert elapsed == [0, 1] and slow.most_writers == 1 and slow.is_cleared
+
+
+def test_what_is_said_to_have_taken_effect_is_in_the_snapshot() -> None:
+    """A snapshot may be taken just before an order takes effect, and published just after it."""
+
+    async def main() -> Status | None:
+        slow = SlowStatus()
+        slow.may_write.release(100)
+        publisher = LivePublisher(slow, lambda: Snapshot(at=Instant(2.0), paused=True))
+        publisher.steering = lambda snapshot: SteeringStatus(settings=2)
+        publisher.publish(Snapshot(at=Instant(1.0), paused=False))
+        await asyncio.sleep(0)  # it is handed to the thread
+        await publisher.close()  # which does one thing after the other
+        return decode_status(slow.written, os.getpid())
+
+    found = asyncio.run(main())
+
+    assert found is not None and found.steering is not None
+    assert (found.steering.settings, found.snapshot.paused) == (2, True)

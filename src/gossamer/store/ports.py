@@ -196,7 +196,7 @@ class OwnerCache(Protocol):
         ...
 
     def add(self, owners: Sequence[tuple[bytes, int]]) -> None:
-        """Remember these. Only after their commit: nobody may be told of a document that is not in the store."""
+        """Remember these. Only after their commit: the cache never names a document that is not in the store."""
         ...
 
 
@@ -218,7 +218,7 @@ class DocumentLog(Protocol):
     lost, and their readers see that by the numbers."""
 
     def position_after(self, documents: int) -> str:
-        """What to store with a commit of so many documents, for the next life of this worker."""
+        """What to store with a commit of this number of documents, for the next life of this worker."""
         ...
 
     def announce(self, commit: int, documents: Sequence[Announcement]) -> None:

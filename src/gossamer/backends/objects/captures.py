@@ -22,7 +22,7 @@ class ObjectCaptures:
     """
 
     def __init__(self, delivery: ObjectDelivery, *, epoch: int, info: Warcinfo, ids: RecordIds, clock: Clock) -> None:
-        """`epoch` is a number of one life of a worker, which nobody else has."""
+        """`epoch` is a number unique to one life of a worker."""
         self._delivery = delivery
         self._epoch = epoch
         self._info = info

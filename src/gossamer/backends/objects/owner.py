@@ -8,8 +8,8 @@ OWNER = "crawl.id"
 
 
 def settle_owner(storage: ObjectStorage, crawl_id: str) -> None:
-    """Note whose objects these are, if nobody has. Raises NotThisCrawl if they are another crawl's, and ArchiveError or
-    StoreFailed if that cannot be said."""
+    """Note whose objects these are, if that is not noted yet. Raises NotThisCrawl if they are another crawl's, and
+    ArchiveError or StoreFailed if that cannot be determined."""
     if storage.size(OWNER) is None:
         storage.put(OWNER, crawl_id.encode())
     check_owner(storage, crawl_id)

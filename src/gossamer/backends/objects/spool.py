@@ -108,7 +108,7 @@ class Spool:
                 return None
 
     def tidy(self) -> None:
-        """Remove what an interrupted `add` has left. While nobody adds."""
+        """Remove what an interrupted `add` has left. Not while `add` runs."""
         with _our_errors(self._folder):
             for path in self._folder.glob(f"*{_DRAFT}"):
                 path.unlink(missing_ok=True)

@@ -28,7 +28,7 @@ class ObjectStorage:
     """Objects by name. Used from any thread. Methods that write raise StoreFailed, those that read ArchiveError."""
 
     def __init__(self, url: str, *, seconds: float = READ_SECONDS) -> None:
-        """`seconds`: how long a request may take. Contacts nobody. Raises ConfigError."""
+        """`seconds`: how long a request may take. Sends no request. Raises ConfigError."""
         place, settings = settings_in(url)
         self.url = url
         self._seconds = seconds

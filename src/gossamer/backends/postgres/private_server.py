@@ -1,8 +1,8 @@
 """A private PostgreSQL server in a crawl's directory: for a crawl by several workers on one machine.
 
 `DIR/postgres` has mode 0700 and contains the socket, `data`, `server.log` and three lock files. The server listens on
-no port, and trusts whoever can reach its socket. As root it runs as the owner of `DIR/postgres`, at first `postgres` or
-`nobody`.
+no port, and trusts every process that can reach its socket. As root it runs as the owner of `DIR/postgres`, at first
+`postgres` or `nobody`.
 
 Any number of processes use the server at the same time. The first one starts it, the last one stops it; a user that
 is killed has left. Three locks, all of which the system releases when their holders die, however that happens:
@@ -192,7 +192,7 @@ class PrivateServer:
             raise StoreFailed(f"PostgreSQL in {self.folder} did not start: {' '.join(said[-5:])} (see {self._log})")
 
     def _remove_stale_locks(self) -> None:
-        """Remove the lock files of a killed server, if it was ours: nobody holds `server.lock`, so it is gone.
+        """Remove the lock files of a killed server, if it was ours: no process holds `server.lock`, so it is gone.
         PostgreSQL would mistake a zombie for it, and after the restart of a container any process with the same id."""
         for stale in (self._data / "postmaster.pid", self.folder / f".s.PGSQL.{_PORT}.lock"):
             with suppress(FileNotFoundError, ValueError):

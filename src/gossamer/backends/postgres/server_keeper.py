@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def keep(users_lock: str, server_lock: int, uid: int, gid: int, command: list[str]) -> None:
-    """Run the server until nobody holds `users_lock` or the server has ended."""
+    """Run the server until no process holds `users_lock` or the server has ended."""
     keeper = os.getpid()
     library = ctypes.CDLL(None)
 

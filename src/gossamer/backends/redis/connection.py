@@ -46,7 +46,7 @@ class Pipeline:
         self.expected += len(commands)
 
     def finish(self) -> str | None:
-        """Hand out the replies; whoever has an error among them gets None. Returns the first error."""
+        """Deliver the replies; a request with an error among them gets None. Returns the first error."""
         error: str | None = None
         replies = self.replies
         for reply in replies:
@@ -100,7 +100,7 @@ class Connection(asyncio.Protocol):
         try:
             while (reply := reader.gets()) is not nothing:
                 if not in_flight:
-                    raise hiredis.ProtocolError("a reply that nobody asked for")
+                    raise hiredis.ProtocolError("a reply without a request")
                 pipeline = in_flight[0]
                 pipeline.replies.append(reply)
                 if len(pipeline.replies) == pipeline.expected:

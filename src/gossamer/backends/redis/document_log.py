@@ -39,7 +39,8 @@ class RedisDocumentLog:
         self.unannounced = 0  # also those of which we do not know
 
     def position_after(self, documents: int) -> str:
-        """The epoch, and the number that its last document has after a commit of so many. Stored with that commit."""
+        """The epoch, and the number of its last document after a commit of this many documents. Stored with that
+        commit."""
         return f"{self._epoch} {self._serial + documents}"
 
     def announce(self, commit: int, documents: Sequence[Announcement]) -> None:

@@ -13,7 +13,7 @@ from gossamer.cluster.tiers import TierBreaker, TierPolicy
 OPERATION_SECONDS: Final = 0.05
 POLICY: Final = TierPolicy()
 KEPT_SECONDS: Final = 7 * 86_400
-"""How long an entry is kept that nobody uses: those of a crawl that is over disappear by themselves."""
+"""Lifetime of an unused entry: those of a finished crawl expire."""
 
 _BUSY_SECONDS: Final = 0.01
 _PROBE_KEPT: Final = 60  # seconds

@@ -1,6 +1,6 @@
 """This process as one of the workers that share a crawl (`cluster`, ADR 25): it joins, owns partitions, and leaves.
 
-`Member` is created before the crawl is assembled. `Member.run` does everything that goes on beside the crawl:
+`Member` is created before the crawl is assembled. `Member.run` runs alongside the crawl:
 
   * the lease is watched, and contacts are cut off at its end;
   * partitions are taken and given up, so that every worker has its share; silent workers are declared dead;
@@ -322,7 +322,7 @@ class Member:
         if self._idle_since is None:
             self._idle_since = boot_time()
 
-    # --- beside the crawl ---------------------------------------------------------------------------
+    # --- alongside the crawl ------------------------------------------------------------------------
 
     def attach(self, crawl: Crawl, writer: TableWriter) -> None:
         """The crawl is assembled."""

@@ -46,7 +46,7 @@ _MOST_ORDERS: Final = 100  # applied at the same time
 _ANSWERED_KEPT: Final = 200
 _BUSY_POLL: Final = 0.005  # seconds until the next look after an order was found
 _RETRY: Final = 0.25  # seconds until an order is tried again during which the store failed
-_OLD: Final = 3600.0  # seconds after which nobody reads an answer any more
+_OLD: Final = 3600.0  # seconds after which an answer is removed
 _NOT_TEXT = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]").search
 _Pairs = list[tuple[int, str]]
 
@@ -126,7 +126,7 @@ class Steering:
                 answer_order(db, order.id, json.dumps("that run has ended"), OrderState.REFUSED)
 
     def _clean(self, db: Database) -> None:
-        """Remove answers that nobody has read, because their client or an API process is gone."""
+        """Remove unread answers, whose client or API process is gone."""
         clock = self._opened.crawl.clock
         OrderTable(db).clear(Instant(clock.now() - _OLD))
         self._clean_at = clock.monotonic() + _OLD

@@ -10,7 +10,7 @@ that of `config.overrides`), with a version number that every change increments.
 crawl notices another version, reads them again and reports in its live status which version it has applied.
 
 **With several workers** the same rows are enough. Every order names the partition that it concerns; its owner applies
-it, and whoever owns the partition next if that worker dies first. An API process splits an order that concerns several
+it, or the next owner of the partition if that worker dies first. An API process splits an order that concerns several
 partitions (a list of seeds, all dead letters) into one for each and joins the answers. Settings concern no partition:
 every worker reads them when it sees another version, and a change has taken effect when the live status of every living
 worker reports it. Each worker has a live status under its own name.
@@ -81,7 +81,7 @@ class OrderTable:
             return self._db.execute("withdraw_order", order_id) > 0
 
     def clear(self, before: Instant) -> None:
-        """Remove the orders of which nobody has read the answers, because an API process was killed."""
+        """Remove orders whose answers were never read, because an API process was killed."""
         with self._db.transaction():
             self._db.execute("forget_answered_orders", before)
 
