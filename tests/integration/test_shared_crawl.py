@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 
+import psycopg
 import pytest
 
 from gossamer.lab.simweb.audit import audit, forbidden_requests, ground_truth
@@ -206,3 +207,27 @@ def test_a_crawl_whose_only_worker_was_killed_can_be_changed_once_that_is_certai
             assert done.status == 0, done.err
             assert gossamer(*stage.command).report["finished"] is True
             check_whole(stage)
+
+
+def test_after_lost_commits_all_workers_start_again_and_the_crawl_is_whole(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    """As after a fail-over to a standby that was behind: a worker finds fewer commits on record than it has made."""
+    web = small_web(seed=29, duplicate_rate=0.0, hosts=16, pages=240, fault_rate=0.0)
+    with postgres_databases.one() as url:
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
+        with scene(tmp_path, web, options, RETRY + TTL) as stage, workers(stage, url, 1) as running:
+            wait_until(lambda: partitions(url).get("worker-1", 0) > 0 or not running[0].runs, "a second worker")
+            with psycopg.connect(url, autocommit=True) as server:
+                server.execute(
+                    "UPDATE fence f SET commits = commits - 2 FROM workers w WHERE w.epoch = f.epoch AND name = 'worker-1'"
+                )
+                wait_until(
+                    lambda: server.execute("SELECT generation FROM crawl").fetchone() == (2,) or not running[0].runs,
+                    "a new generation",
+                )
+            ended = [each.ended() for each in running]
+            assert [each.err[-2000:] for each in ended if each.status] == []
+            assert ended[0].report["finished"] is True
+            check_whole(stage)
+    assert violations(stage) == []

@@ -30,17 +30,14 @@ from gossamer.seed.lists import Seed
 from gossamer.workers.hub import merge_snapshots
 from gossamer.workers.supervisor import FIRST_PAUSE, LIVES, LONGEST_PAUSE, LOOK_SECONDS, MAX_RESTARTS, PATIENCE
 
-_WHOLE = (
-    *("pages", "fetched", "bytes", "discovered", "queued", "duplicates", "near_duplicates", "sitemaps", "sitemap_urls"),
-    *("refreshed", "not_modified", "unchanged", "changed", "reported", "missing", "gone", "redirects", "dead"),
-    *("statuses", "errors", "excluded", "hosts_known", "robots_fetched"),
-)
-"""What every worker knows of the whole crawl: taken from the newest snapshot, not added up."""
 _TOTALS = (
     *("pages", "fetched", "bytes", "discovered", "queued", "duplicates", "near_duplicates", "sitemaps", "sitemap_urls"),
     *("refreshed", "not_modified", "unchanged", "changed", "reported", "dead", "statuses", "errors", "excluded"),
     "robots_fetched",
 )
+"""Totals of the whole crawl that the store has under the same names ..."""
+_WHOLE = (*_TOTALS, "missing", "gone", "redirects", "hosts_known")
+"""... and all that every worker knows: taken from the newest snapshot, not added up."""
 
 
 def run_local_workers(

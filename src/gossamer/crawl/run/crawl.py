@@ -67,6 +67,10 @@ class CrawlMember(Protocol):
         """Beside the engine, until cancelled. Raises WorkerEnded."""
         ...
 
+    def on_history_lost(self) -> None:
+        """The store has lost commits that it had acknowledged. Raises StoreFailed."""
+        ...
+
     def leave(self) -> None:
         """Give everything up after the last commit, in the thread of the store. Raises StoreFailed, WorkerEnded."""
         ...

@@ -37,7 +37,7 @@ from gossamer.cluster.watch import Silent
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import WORKER
-from gossamer.errors import DirectoryError, HistoryLost, LeaseLost, StoreFailed
+from gossamer.errors import DirectoryError, LeaseLost, StoreFailed
 from gossamer.fetch.robots import parse_robots
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.batch import RobotsRecord
@@ -168,7 +168,7 @@ class Member:
         self._politeness, self._agent = politeness, agent
         self._session = tables.open_session(terms.waiting)
         self._gate_session = tables.open_session(terms.waiting)
-        self._membership = Membership(self._session, self.epoch, name, terms, weight=weight, version=version)
+        self._weight, self._version = weight, version
         self._policy = rest_policy_for(politeness, terms)
         self._partitions = Partitions(self.epoch, self._policy, terms.long_life)
         self.addresses = SharedAddresses(self._policy, politeness.min_delay, kept_for=terms.ttl)
@@ -204,8 +204,12 @@ class Member:
         StoreFailed, DirectoryError."""
         previous = list(self._file.epochs)
         self._file.save(self.name, [*previous, self.epoch])
-        self._joined = self._membership.join(previous)
+        self._joined = self._membership_on(self._session).join(previous)
         self._file.save(self.name, [self.epoch])
+
+    def _membership_on(self, session: Session) -> Membership:
+        """This worker as a member, on one of its connections."""
+        return Membership(session, self.epoch, self.name, self._terms, weight=self._weight, version=self._version)
 
     def open_writer(self) -> Database:
         """The connection of the writer. It sees all partitions until `end_set_up`, if no other worker does."""
@@ -243,10 +247,6 @@ class Member:
 
     def owns(self, partition: int) -> bool:
         return partition in self._partitions
-
-    def state_of_crawl(self) -> str:
-        """Raises StoreFailed."""
-        return str((self._session.fetch_one("crawl_now") or ("finished",))[0])
 
     def start_run(self, max_pages: int | None, due_by: Instant) -> None:
         """A run of the crawl begins, for all workers. What a service that was killed has left open is not any more.
@@ -356,13 +356,7 @@ class Member:
     async def _call(self, work: Callable[[Database], T]) -> T:
         """Run statements behind the fence."""
         crawl, writer = self._opened()
-        try:
-            return await crawl.store.call(lambda: writer.run(work))
-        except HistoryLost:
-            assert self._joined is not None
-            with suppress(StoreFailed):
-                await asyncio.to_thread(raise_generation, self._session, self._joined.generation)
-            raise
+        return await crawl.store.call(lambda: writer.run(work))
 
     def _opened(self) -> tuple[Crawl, TableWriter]:
         assert self._crawl is not None and self._writer is not None, "attached first"
@@ -403,10 +397,7 @@ class Member:
         if silent in self._buried:
             return
 
-        def bury(db: Database) -> bool:
-            return Membership(db, self.epoch, self.name, self._terms, weight=1.0, version="").declare_dead(silent)
-
-        await self._call(bury)
+        await self._call(lambda db: self._membership_on(db).declare_dead(silent))
         self._buried.add(silent)
 
     async def _take(self, count: int) -> None:
@@ -585,7 +576,7 @@ class Member:
                 self._partitions.give(db, parts)
             if self._keeps_open:
                 db.execute("keep_open", False)
-            Membership(db, self.epoch, self.name, self._terms, weight=1.0, version="").leave()
+            self._membership_on(db).leave()
 
         held = GatePlan((), self.addresses.rests(self._opened()[0].clock.now()))
         with suppress(StoreFailed):
@@ -593,6 +584,11 @@ class Member:
         writer.end(give_all)
         self._partitions.on_given(parts)
         self._file.save(self.name, [])
+
+    def on_history_lost(self) -> None:
+        """The store has lost commits: all workers start again with empty memories. Raises StoreFailed."""
+        assert self._joined is not None, "joined first"
+        raise_generation(self._session, self._joined.generation)
 
     def abandon(self) -> None:
         """The crawl cannot be opened: end this life, and let others have what it took over. Raises StoreFailed."""

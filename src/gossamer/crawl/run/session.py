@@ -17,7 +17,7 @@ from gossamer.crawl.run.member import Worker
 from gossamer.crawl.run.opener import SOLE_WORKER, CrawlLocation, live_status
 from gossamer.crawl.run.page_log import PATIENCE, PageLog
 from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queues_of
-from gossamer.errors import StoreFailed, UsageError
+from gossamer.errors import HistoryLost, StoreFailed, UsageError
 from gossamer.extract.main_text import TextExtractor
 from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
@@ -116,6 +116,9 @@ async def session(
         yield Session(crawl, log, watch, live)
     except BaseException as error:
         log.event("crawl.failed", error=str(error), kind=type(error).__name__)
+        if crawl.member is not None and isinstance(error, HistoryLost):
+            with suppress(StoreFailed):  # then another worker notices
+                await asyncio.to_thread(crawl.member.on_history_lost)
         raise
     finally:
         ticking.cancel()
