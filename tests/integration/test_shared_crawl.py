@@ -220,7 +220,8 @@ def test_after_lost_commits_all_workers_start_again_and_the_crawl_is_whole(
             wait_until(lambda: partitions(url).get("worker-1", 0) > 0 or not running[0].runs, "a second worker")
             with psycopg.connect(url, autocommit=True) as server:
                 server.execute(
-                    "UPDATE fence f SET commits = commits - 2 FROM workers w WHERE w.epoch = f.epoch AND name = 'worker-1'"
+                    "UPDATE fence f SET commits = commits - 2 FROM workers w"
+                    " WHERE w.epoch = f.epoch AND name = 'worker-1'"
                 )
                 wait_until(
                     lambda: server.execute("SELECT generation FROM crawl").fetchone() == (2,) or not running[0].runs,
