@@ -70,7 +70,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # A crawl for users from Python: opens the same session as the command line does.
     "library": (
         *("model", "errors", "clock", "config", "crawl", "observe", "seed", "reports"),
-        *("extract.full_page", "extract.main_text", "recrawl.freshness", "workers.hub"),
+        *("extract.full_page", "extract.main_text", "recrawl.freshness"),
     ),
     "__main__": ("cli",),
     # The package itself, on demand.

@@ -51,8 +51,12 @@ UPDATE workers SET state = 'draining' WHERE name = $1 AND state = 'active'
 -- What operators see of the workers: those that are alive, or all that ever were.
 -- name: list_workers
 SELECT w.epoch, w.name, w.state, f.alive, w.weight, extract(epoch FROM w.joined)::float8, w.version, f.commits, f.stored,
-    (SELECT count(*) FROM partitions p WHERE p.epoch = w.epoch), w.stats
+    (SELECT count(*) FROM partitions p WHERE p.epoch = w.epoch), w.stats, extract(epoch FROM clock_timestamp())::float8
 FROM workers w JOIN fence f USING (epoch) WHERE f.alive OR $1::boolean ORDER BY w.joined, w.epoch
+
+-- The live status of the workers that are alive: one that was killed leaves its row behind.
+-- name: live_of_workers
+SELECT l.status FROM workers w JOIN live l ON l.worker = w.name WHERE w.state IN ('active', 'draining') ORDER BY w.name
 
 -- Death. The lock waits for a commit or a heartbeat in progress.
 -- name: lock_fence

@@ -37,6 +37,7 @@ from gossamer.cluster.watch import Silent
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import WORKER
+from gossamer.crawl.run.worker_figures import FigureTaker
 from gossamer.errors import DirectoryError, LeaseLost, StoreFailed
 from gossamer.fetch.robots import parse_robots
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
@@ -540,25 +541,12 @@ class Member:
     async def _publish(self) -> None:
         """Tell others about this worker, and learn what they have counted."""
         crawl, _ = self._opened()
+        figures = FigureTaker(crawl, self.heartbeat)
         while True:
             if crawl.engine.is_kept_open and not self._keeps_open:
                 await self._call(lambda db: db.execute("keep_open", True))
                 self._keeps_open = True
-            run = crawl.counters.run
-            lease = self.heartbeat.lease.end() - boot_time()
-            self._stats = json.dumps(
-                {
-                    "pages": self._run_pages(),
-                    "fetched": run["fetched"],
-                    "in_flight": crawl.engine.in_flight,
-                    "partitions": len(self._partitions),
-                    "lease": round(lease, 2) if lease > 0 else 0.0,
-                    "commit_seconds": round(crawl.store.commit_seconds / max(crawl.store.commits, 1), 4),
-                    "error": None if crawl.store.failing is None else str(crawl.store.failing),
-                    "directory": str(crawl.directory.path),
-                    "pid": os.getpid(),
-                }
-            )
+            self._stats = figures.take(self._run_pages(), self.heartbeat.lease.end() - boot_time()).encode()
             with suppress(StoreFailed):
                 crawl.counters.rebase(await crawl.reads.ask(crawl.loader.counters_of_others))
             await asyncio.sleep(_STATS)
