@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import zip_longest
+from typing import Any
 
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.observe.freshness import merge_freshness
@@ -58,6 +59,8 @@ _WHOLE = (
     *("robots_fetched", "missing", "gone", "redirects", "hosts_known"),
 )
 """Totals that each worker of a shared crawl knows of the whole crawl."""
+_OF_ALL = ("paused", "stopping", "store_failing", "store_slow")
+"""Of the crawl only if they are of every worker: the others go on."""
 
 
 def whole_snapshot(snapshots: Sequence[Snapshot]) -> Snapshot:
@@ -65,7 +68,9 @@ def whole_snapshot(snapshots: Sequence[Snapshot]) -> Snapshot:
     rest is merged. What a worker that was killed has left behind does not count."""
     newest = max(snapshots, key=lambda snapshot: snapshot.at)
     recent = [snapshot for snapshot in snapshots if newest.at - snapshot.at < STALE_AFTER]
-    return replace(merge_snapshots(recent, finished=False), **{name: getattr(newest, name) for name in _WHOLE})
+    found: dict[str, Any] = {name: getattr(newest, name) for name in _WHOLE}
+    found |= {name: all(getattr(snapshot, name) for snapshot in recent) for name in _OF_ALL}
+    return replace(merge_snapshots(recent, finished=False), **found)
 
 
 def _all_internals(found: Sequence[Internals]) -> Internals:

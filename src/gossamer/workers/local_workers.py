@@ -58,7 +58,9 @@ def run_local_workers(
 async def _create(config: Config, seeds: list[Seed], add_seeds: bool) -> None:
     """Create or open the crawl, commit its seeds, and begin a run; as a worker that gets no partitions."""
     starter = Worker("starter", weight=1e-6)
-    crawl = assemble(msgspec.structs.replace(config, workers=1), seeds, add_seeds=add_seeds, worker=starter)
+    own = msgspec.structs.replace(config, workers=1)
+    # A command has seeds or a crawl; a service may begin without.
+    crawl = assemble(own, seeds, add_seeds=add_seeds, may_be_empty=True, worker=starter)
     await crawl.close()
 
 

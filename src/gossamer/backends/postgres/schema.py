@@ -7,7 +7,7 @@ from gossamer.backends.postgres.statements import script
 from gossamer.errors import NotThisCrawl, OldSchema
 from gossamer.model.partition import PARTITIONS
 
-VERSION = 2
+VERSION = 3
 """Of the schema (table `schema_version`)."""
 OLDEST = 2
 """The oldest version that is brought up to date."""

@@ -192,7 +192,6 @@ class Member:
         self.is_alone = False
         """Whether there was no other worker when this one joined."""
         self._db: Database | None = None
-        self._keeps_open = False  # the crawl, for a service
         self._joined: Joined | None = None
         self._crawl: Crawl | None = None
         self._writer: TableWriter | None = None
@@ -250,9 +249,8 @@ class Member:
         return partition in self._partitions
 
     def start_run(self, max_pages: int | None, due_by: Instant) -> None:
-        """A run of the crawl begins, for all workers. What a service that was killed has left open is not any more.
-        Raises StoreFailed."""
-        self._session.execute("start_run", max_pages, due_by, self.is_alone)
+        """A run of the crawl begins, for all workers. Raises StoreFailed."""
+        self._session.execute("start_run", max_pages, due_by)
 
     @property
     def view(self) -> View | None:
@@ -543,9 +541,6 @@ class Member:
         crawl, _ = self._opened()
         figures = FigureTaker(crawl, self.heartbeat)
         while True:
-            if crawl.engine.is_kept_open and not self._keeps_open:
-                await self._call(lambda db: db.execute("keep_open", True))
-                self._keeps_open = True
             self._stats = figures.take(self._run_pages(), self.heartbeat.lease.end() - boot_time()).encode()
             with suppress(StoreFailed):
                 crawl.counters.rebase(await crawl.reads.ask(crawl.loader.counters_of_others))
@@ -562,8 +557,6 @@ class Member:
         def give_all(db: Database) -> None:
             if parts:
                 self._partitions.give(db, parts)
-            if self._keeps_open:
-                db.execute("keep_open", False)
             self._membership_on(db).leave()
 
         held = GatePlan((), self.addresses.rests(self._opened()[0].clock.now()))

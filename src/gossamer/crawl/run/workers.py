@@ -28,6 +28,11 @@ def read_workers(session: Session, *, gone: bool = False) -> list[WorkerStatus]:
     ]
 
 
+def keep_crawl_open(session: Session, seconds: float) -> None:
+    """With nothing left to do, the crawl does not end for so long: workers wait for more. Raises StoreFailed."""
+    session.execute("keep_open", seconds)
+
+
 class LiveWorkers(NamedTuple):
     """The workers that are alive, with what they have published."""
 
