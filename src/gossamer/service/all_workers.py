@@ -3,6 +3,7 @@ workers, the totals in the store."""
 
 from collections import deque
 from collections.abc import Sequence
+from enum import Enum
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -30,13 +31,20 @@ _TOTALS: Final = 5.0
 """Seconds between two looks at the totals while there is no worker."""
 
 
+class Awaited(Enum):
+    """What must be there before the first status."""
+
+    NOTHING = 0
+    WORKER = 1
+    ORDERS = 2  # a worker that takes orders
+
+
 class AllWorkers:
     """`LiveSource` of all workers. Used by one thread at a time."""
 
-    def __init__(self, location: CrawlLocation, clock: Clock, needed: int = 0) -> None:
-        """`needed`: workers that must take orders before the first status."""
+    def __init__(self, location: CrawlLocation, clock: Clock, awaited: Awaited) -> None:
         self._location = location
-        self._needed = needed
+        self._awaited = awaited
         self._clock = clock
         self._session = open_session(location)
         self._exists = False
@@ -61,9 +69,9 @@ class AllWorkers:
         workers, texts = read_live(self._session)
         found = decode_live(texts)
         steering = self._merge([status.steering for status in found])
-        if sum(status.steering is not None for status in found) < self._needed:
+        if (self._awaited is Awaited.ORDERS and steering is None) or (self._awaited is Awaited.WORKER and not found):
             return None
-        self._needed = 0
+        self._awaited = Awaited.NOTHING
         if found:
             self._last = whole_snapshot([status.snapshot for status in found])
             self._totals_at = 0.0
@@ -89,7 +97,7 @@ class AllWorkers:
             return None
         limits = [each.limits for each in taking]
         return SteeringStatus(
-            settings=min(each.settings for each in taking) if len(taking) == len(found) else 0,
+            settings=min(each.settings for each in taking),
             orders=tuple(order for each in taking for order in each.orders),
             limits=LimitProgress(
                 sum(each.excluded for each in limits),

@@ -44,7 +44,7 @@ FOLDER = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 MODULES = (
     "main", "api", "charts", "dead", "dom", "engine", "explain", "forms", "health", "host", "hosts", "metrics", "pages",
-    "progress", "stream", "text", "theme",
+    "progress", "stream", "text", "theme", "workers",
 )  # fmt: skip
 NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))
 FILES = {"/": "index.html", "/docs": "docs.html", **{f"/page/{name}": name for name in NAMES}}

@@ -199,6 +199,8 @@ class Control:
             raise Unavailable("the service is stopping")
         if self._live.workers == ():
             raise Unavailable("no worker is running; start one with gossamer worker --store URL")
+        if self._live.workers is not None and not self._live.takes_orders:
+            raise Unavailable("no worker takes orders yet")
         if not self.available:
             raise Unavailable
         end = self._clock.monotonic() + patience

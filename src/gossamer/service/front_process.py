@@ -44,7 +44,7 @@ from gossamer.service.access import (
     route_path,
     token_in,
 )
-from gossamer.service.all_workers import AllWorkers
+from gossamer.service.all_workers import AllWorkers, Awaited
 from gossamer.service.app import make_app
 from gossamer.service.control import Control
 from gossamer.service.event_stream import EventStream
@@ -101,9 +101,11 @@ class Front(NamedTuple):
         os.waitpid(self.process, 0)
 
 
-def fork_front(listening: Listening, config: Config, reread: Callable[[], Config], needed: int = 1) -> Front:
-    """Fork the front process for these sockets. It serves as soon as the crawl of this process is open, or so many
-    workers that share a crawl are, and ends with this process at the latest. Must be called before there is any thread
+def fork_front(
+    listening: Listening, config: Config, reread: Callable[[], Config], awaited: Awaited = Awaited.ORDERS
+) -> Front:
+    """Fork the front process for these sockets. It serves as soon as the crawl of this process is open, or what is
+    `awaited` of the workers that share a crawl is there, and ends with this process at the latest. Must be called before there is any thread
     or event loop."""
     ours, theirs = socket.socketpair()
     registrable_domain(HostKey("host.test"))  # loads the public suffix list once for both processes
@@ -113,13 +115,13 @@ def fork_front(listening: Listening, config: Config, reread: Callable[[], Config
     number = os.fork()
     if number == 0:
         ours.close()
-        _run(listening, theirs, crawl, config, reread, needed)
+        _run(listening, theirs, crawl, config, reread, awaited)
     theirs.close()
     return Front(number, ours)
 
 
 def _run(
-    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config], needed: int
+    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config], awaited: Awaited
 ) -> NoReturn:
     """Main function of the front process. Leaves with `os._exit`, so that the parent's clean-up does not run twice."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -129,7 +131,7 @@ def _run(
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         gc.freeze()  # objects from before the fork need not be collected
         gc.set_threshold(50_000, 20, 50)
-        uvloop.run(_serve(listening, end, crawl, config, reread, needed))
+        uvloop.run(_serve(listening, end, crawl, config, reread, awaited))
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -165,14 +167,14 @@ async def _answer_before_start(path: str, send: Send) -> None:
 
 
 async def _serve(
-    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config], needed: int
+    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config], awaited: Awaited
 ) -> None:
     loop = asyncio.get_running_loop()
     end.setblocking(False)
     location = CrawlLocation.of(config)
     clock = SteadyClock()
     shared = store_kind(location.store).is_shared
-    source = AllWorkers(location, clock, needed) if shared else OneProcess(live_status(location), crawl)
+    source = AllWorkers(location, clock, awaited) if shared else OneProcess(live_status(location), crawl)
     view = LiveView(source, config, clock)
 
     def reload() -> None:

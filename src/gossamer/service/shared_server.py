@@ -20,6 +20,7 @@ from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_crawl, s
 from gossamer.errors import DirectoryError, UsageError
 from gossamer.seed.lists import Seed
 from gossamer.service.access import token_in
+from gossamer.service.all_workers import Awaited
 from gossamer.service.front_process import READY, Front, fork_front
 from gossamer.service.server import Addresses, NoDisplay, open_sockets
 from gossamer.workers.local_workers import run_local_workers
@@ -36,7 +37,8 @@ def serve_shared(
     """Serve a crawl, which is created if there is none, until a signal comes or all of the workers that this process
     starts have ended. Returns the exit status. Raises GossamerError."""
     location, directory = CrawlLocation.of(config), Path(config.dir)
-    if seeds and not workers and crawl_exists(location):
+    is_new = _shared_text(location) is None
+    if seeds and not workers and not is_new:
         raise UsageError(f"--workers 0: the crawl in {shown_crawl(location)} is running elsewhere; add seeds over HTTP")
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -44,11 +46,12 @@ def serve_shared(
         raise DirectoryError(f"cannot use {directory}: {error.strerror}") from error
     token_in(directory / TOKEN)  # creates it, or says what is wrong with it
     listening, addresses = open_sockets(config)
-    front = fork_front(listening, config, lambda: _stored_config(config), min(workers, 1))
+    awaited = Awaited.WORKER if workers else Awaited.NOTHING
+    front = fork_front(listening, config, lambda: _stored_config(config), awaited)
     try:
         for each in listening.opened:
             each.close()  # the front process has its own copy
-        if not crawl_exists(location):
+        if is_new:
             uvloop.run(_create(config, seeds))
         attendance = _Attendance(front, lambda: on_ready(addresses, directory))
         if workers:
@@ -107,10 +110,17 @@ async def _create(config: Config, seeds: list[Seed]) -> None:
     await crawl.close()
 
 
+def _shared_text(location: CrawlLocation) -> str | None:
+    """The configuration that the workers share, as text; None if the crawl has not been started."""
+    if not crawl_exists(location):
+        return None
+    with open_crawl(location) as crawl:
+        return crawl.reader.status.fact(CONFIG_KEY)
+
+
 def _stored_config(config: Config) -> Config:
     """The configuration that the workers share, with the parts that concern this process."""
-    with open_crawl(CrawlLocation.of(config)) as crawl:
-        text = crawl.reader.status.fact(CONFIG_KEY)
+    text = _shared_text(CrawlLocation.of(config))
     if text is None:
         return config
     shared = config_from_text(text, dir=config.dir, store=config.store, unsafe_store=config.unsafe_store)

@@ -1,9 +1,12 @@
 """What readers see of the workers that share a crawl: their rows, their live status, and who owns what. Light."""
 
+from contextlib import closing
 from typing import NamedTuple
 
 from gossamer.cluster.membership import list_workers
 from gossamer.cluster.ports import Session
+from gossamer.crawl.run.directory import holder_of
+from gossamer.crawl.run.opener import CrawlLocation, open_session, store_kind
 from gossamer.observe.workers import WorkerFigures, WorkerStatus
 
 
@@ -26,6 +29,14 @@ def read_workers(session: Session, *, gone: bool = False) -> list[WorkerStatus]:
         )
         for found in list_workers(session, gone=gone)
     ]
+
+
+def is_running(location: CrawlLocation) -> bool:
+    """Whether a process crawls: in the directory, or as one of the workers that share the store. Raises StoreFailed."""
+    if not store_kind(location.store).is_shared:
+        return holder_of(location.directory) is not None
+    with closing(open_session(location)) as session:
+        return bool(read_workers(session))
 
 
 def keep_crawl_open(session: Session, seconds: float) -> None:
