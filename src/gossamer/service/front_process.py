@@ -105,8 +105,8 @@ def fork_front(
     listening: Listening, config: Config, reread: Callable[[], Config], awaited: Awaited = Awaited.ORDERS
 ) -> Front:
     """Fork the front process for these sockets. It serves as soon as the crawl of this process is open, or what is
-    `awaited` of the workers that share a crawl is there, and ends with this process at the latest. Must be called before there is any thread
-    or event loop."""
+    `awaited` of the workers that share a crawl is there, and ends with this process at the latest. Must be called
+    before there is any thread or event loop."""
     ours, theirs = socket.socketpair()
     registrable_domain(HostKey("host.test"))  # loads the public suffix list once for both processes
     sys.stdout.flush()

@@ -56,7 +56,10 @@ def serve_shared(
         attendance = _Attendance(front, lambda: on_ready(addresses, directory))
         if workers:
             attendance.start()
-            run_local_workers(config, seeds, add_seeds=True, display=NoDisplay(), reread=reread)
+            try:
+                run_local_workers(config, seeds, add_seeds=True, display=NoDisplay(), reread=reread)
+            finally:
+                attendance.end()
         else:
             attendance.run_until_signal()
         return 1 if attendance.is_lost else 0
@@ -83,15 +86,19 @@ class _Attendance:
 
         Thread(target=attend, name="gossamer-front", daemon=True).start()
 
+    def end(self) -> None:
+        """From now on the front process may end."""
+        self._ending = True
+
     def run_until_signal(self) -> None:
         """In the main thread."""
 
-        def end(number: int, frame: FrameType | None) -> None:
-            self._ending = True
+        def on_signal(number: int, frame: FrameType | None) -> None:
+            self.end()
             self._front.close()
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, end)
+            signal.signal(number, on_signal)
         signal.signal(signal.SIGHUP, lambda *_: self._front.reload())
         self._attend()
 
