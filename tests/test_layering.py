@@ -56,12 +56,19 @@ OURS: dict[str, tuple[str, ...]] = {
     "cli": (
         "cluster.membership",
         *("model", "errors", "clock", "config", "seed", "crawl", "observe", "lab", "reports", "version"),
-        *("service.server", "workers", "library.crawl_status", "extract.full_page", "extract.main_text"),
+        *(
+            "service.server",
+            "service.shared_server",
+            "workers",
+            "library.crawl_status",
+            "extract.full_page",
+            "extract.main_text",
+        ),
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its store.
     "service": (
         *("model", "errors", "clock", "config", "crawl", "seed", "filter", "observe", "reports", "sketch"),
-        *("store.ports", "store.table.orders", "store.threads", "version"),
+        *("store.ports", "store.table.orders", "store.threads", "version", "workers.local_workers"),
     ),
     # A crawl by several processes: opens the same session in each of them.
     "workers": (
@@ -70,7 +77,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # A crawl for users from Python: opens the same session as the command line does.
     "library": (
         *("model", "errors", "clock", "config", "crawl", "observe", "seed", "reports"),
-        *("extract.full_page", "extract.main_text", "recrawl.freshness", "workers.hub"),
+        *("extract.full_page", "extract.main_text", "recrawl.freshness"),
     ),
     "__main__": ("cli",),
     # The package itself, on demand.
@@ -114,7 +121,15 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "starlette": ("service",),
     "turbohtml": ("extract", "seed.search", "crawl.page"),
     "uvicorn": ("service.http_server",),
-    "uvloop": ("crawl.run.signals", "library", "service.front_process", "service.server", "lab.simweb", "workers"),
+    "uvloop": (
+        "crawl.run.signals",
+        "library",
+        "service.front_process",
+        "service.server",
+        "service.shared_server",
+        "lab.simweb",
+        "workers",
+    ),
     "xxhash": ("filter", "seen", "lab.simweb"),
     "zstandard": ("fetch.http",),
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
@@ -141,6 +156,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "concurrent": ("store.threads", "crawl", "service"),
     "threading": (
         *("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader", "backends.objects"),
+        "service.shared_server",
     ),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres", "library.document_stream"),

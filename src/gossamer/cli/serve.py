@@ -24,9 +24,12 @@ Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
 letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
 token in DIR/service.token. Pages are visited again when they are due, unless
 --no-keep-fresh is given; with nothing to do, the crawl waits for seeds. Ctrl-C
-stops it."""
+stops it. On PostgreSQL any number of services and workers share the crawl:
+--workers N starts N of them, --workers 0 none, and every service shows and
+steers all."""
 EXAMPLE = """\
   gossamer serve --dir news --port 8470
+  gossamer serve --store postgresql://db/crawl --workers 0
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
        -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
 
@@ -54,13 +57,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if importlib.util.find_spec("fastapi") is None:
         raise MissingExtra("gossamer serve", "fastapi", "serve")
-    file = given.path(arguments, "config")
-    unless_said = {**remembered_by_crawl(arguments, file), "recrawl": {"keep_fresh": True}}
+    file, workers = given.path(arguments, "config"), given.whole(arguments, "option_workers")
+    if workers == 0:  # not a value of the setting, which counts the processes of a crawl
+        arguments.option_workers = 1
+    remembered = remembered_by_crawl(arguments, file)
+    remembered.pop("workers", None)  # those of the last start may be running
+    unless_said = {**remembered, "recrawl": {"keep_fresh": True}}
 
     def configured() -> Config:
         return config_from(arguments, file, unless_said)
 
     config = configured()
+    workers = config.workers if workers is None else workers
     check_config(config)
     directory = Path(config.dir)
     refuse_worker_share(directory)
@@ -73,8 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"--store: gossamer serve reads its store from two processes, so {config.store} cannot be used"
         )
-    if config.workers > 1:
-        raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
+    if workers != 1 and not store_kind(config.store).is_shared:
+        raise UsageError(
+            f"--workers: gossamer serve crawls with one worker, not {workers}, unless its store is one that workers "
+            "share: name it with --store postgresql://HOST/DATABASE"
+        )
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     seeds += seeds_of_queries(config, add_seeds=True)
     warn_of_blocked(config, seeds)
@@ -96,4 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
         if addresses.metrics is not None:
             print(f"Metrics: {addresses.metrics}metrics", file=sys.stderr)
 
+    if workers != 1:
+        from gossamer.service.shared_server import serve_shared
+
+        return serve_shared(config, seeds, workers=workers, on_ready=ready, reread=configured)
     return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)

@@ -10,8 +10,8 @@ from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
-from gossamer.crawl.run.directory import holder_of
 from gossamer.crawl.run.opener import CrawlLocation, HeldPart, check_archive_owner, hold_crawl, open_crawl
+from gossamer.crawl.run.workers import is_running
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.ports import Archive, AuditReader
@@ -43,14 +43,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     location = location_of(arguments)
-    directory = location.directory
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     line = ProgressLine(sys.stderr, SteadyClock(), "verifying", shown=not given.flag(arguments, "quiet"))
     if given.flag(arguments, "repair"):
         findings, queued = _with_repair(location, config, line)
         left = [kind for kind in findings.counts if not kind.repair]
     else:
-        running = holder_of(directory) is not None
+        running = is_running(location)
         with open_crawl(location) as crawl:
             found = [
                 examine(reader.audit, archive, config, line, running=running)

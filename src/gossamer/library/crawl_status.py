@@ -1,4 +1,4 @@
-"""The status of a crawl on disk: its totals, what it waits for and, if it is running, what its process says. For
+"""The status of a stored crawl: its totals, what it waits for and, if it is running, what its processes say. For
 `gossamer status` and stored crawls in Python."""
 
 import dataclasses
@@ -10,16 +10,18 @@ from gossamer.clock import clock_of
 from gossamer.config.load import known_shape
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides, merged_overrides
 from gossamer.crawl.run.directory import holder_of, parts_of, read_layout
-from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, live_status
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, live_status, open_session, store_kind
+from gossamer.crawl.run.workers import read_live
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
 from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object, merge_freshness
-from gossamer.observe.snapshot import Snapshot, crawl_state, recent_snapshot
+from gossamer.observe.merged_snapshot import merge_snapshots, whole_snapshot
+from gossamer.observe.snapshot import STALE_AFTER, Snapshot, crawl_state, decode_statuses, recent_snapshot
 from gossamer.observe.wait_reasons import Waits, merge_waits, waiting_for
+from gossamer.observe.workers import WorkerObject, WorkerStatus, worker_object
 from gossamer.recrawl.freshness import stored_freshness_metrics
 from gossamer.reports.all_workers import join_totals
 from gossamer.reports.records import Json
-from gossamer.workers.hub import merge_snapshots
 
 WaitsObject = TypedDict(
     "WaitsObject",
@@ -111,6 +113,9 @@ class StatusObject(TypedDict):
     load: Annotated[LoadObject | None, "null if it is not running"]
     cache_failing: Annotated[bool | None, "the cache fails and is not used; null if the crawl is not running"]
     options: Annotated[dict[str, object], "settings stored in the directory"]
+    workers: Annotated[
+        list[WorkerObject] | None, "those that are alive; null if the store is not one that workers share"
+    ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +124,8 @@ class CrawlStatus:
 
     directory: str
     now: Instant
-    holder: int | None  # the process that uses the crawl; None: none
+    running: bool
+    holder: int | None  # the process that uses the directory; None: none
     totals: Json
     state: str
     waits: Waits
@@ -127,10 +133,41 @@ class CrawlStatus:
     freshness: FreshnessMetrics
     live: Snapshot | None  # of the running process, if it is recent
     options: Json  # that the crawl remembers
+    workers: list[WorkerStatus] | None  # that are alive; None: the store is not one that workers share
 
 
 def read_status(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
     """The status of an open crawl. Raises StoreFailed."""
+    return _read_shared(location, crawl) if store_kind(location.store).is_shared else _read_own(location, crawl)
+
+
+def _read_shared(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
+    """Of a crawl that workers share: what they say is in the store, and they may run anywhere."""
+    reader = crawl.reader.status
+    with closing(open_session(location)) as session:
+        workers, texts = read_live(session)
+        now = Instant(float(session.fetch_value("server_time")))
+    recent = [snapshot for snapshot in decode_statuses(texts) if now - snapshot.at < STALE_AFTER]
+    live = whole_snapshot(recent) if recent else None
+    found, running = reader.totals(), bool(workers)
+    return CrawlStatus(
+        directory=str(location.directory),
+        now=now,
+        running=running,
+        holder=holder_of(location.directory),
+        totals=found,
+        state=state_by(live, _number(found["queued"])) if running else "at rest",
+        waits=waits_of(reader.waits(now), live, running=running),
+        overrides=Overrides.from_text(reader.fact(OVERRIDES_KEY)),
+        freshness=stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now),
+        live=live,
+        options=known_shape(reader.options()),
+        workers=workers,
+    )
+
+
+def _read_own(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
+    """Of a crawl whose store is in its directory."""
     directory = location.directory
     holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
     now = clock_of(directory).now()
@@ -157,6 +194,7 @@ def read_status(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
     return CrawlStatus(
         directory=str(directory),
         now=now,
+        running=holder is not None,
         holder=holder,
         totals=found,
         state="at rest" if holder is None else state_by(live, _number(found["queued"])),
@@ -165,6 +203,7 @@ def read_status(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
         freshness=merge_freshness([(each, _number(own["pages"])) for each, own in zip(freshness, totals, strict=True)]),
         live=live,
         options=known_shape(crawl.reader.status.options() if layout is None else layout[1]),
+        workers=None,
     )
 
 
@@ -176,7 +215,7 @@ def _live_texts(location: CrawlLocation, part: Path) -> list[bytes]:
 
 def status_object(status: CrawlStatus) -> Json:
     """`status/1`."""
-    running = status.holder is not None
+    running = status.running
     return {
         "v": 1,
         **status.totals,
@@ -190,6 +229,7 @@ def status_object(status: CrawlStatus) -> Json:
         "load": None if status.live is None else load_object(status.live),
         "cache_failing": None if status.live is None else status.live.cache_failing,
         "options": status.options,
+        "workers": None if status.workers is None else [worker_object(worker) for worker in status.workers],
     }
 
 

@@ -11,7 +11,7 @@ from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, known_sha
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.events import Outcome
 from gossamer.crawl.page import Page
-from gossamer.crawl.run.directory import holder_of, read_layout
+from gossamer.crawl.run.directory import read_layout
 from gossamer.crawl.run.opener import (
     CrawlLocation,
     OpenCrawl,
@@ -21,6 +21,7 @@ from gossamer.crawl.run.opener import (
     shown_crawl,
     store_kind,
 )
+from gossamer.crawl.run.workers import is_running
 from gossamer.errors import ArchiveError, GossamerWarning, MissingExtra, NotThisCrawl, UsageError
 from gossamer.extract.full_page import Wanted
 from gossamer.extract.main_text import TextExtractor
@@ -235,7 +236,7 @@ class StoredCrawl:
 
     @property
     def _is_running(self) -> bool:
-        return holder_of(self.dir) is not None
+        return is_running(self._location)
 
     def _totals(self) -> Json:
         readers = [reader.status for reader in self._crawl.readers]

@@ -205,6 +205,14 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnerFact:
+    """Which worker crawls a URL: the partition of its domain, and the worker that owns it now; None: nobody does."""
+
+    partition: int
+    worker: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RecordCheck:
     """The result of reading the document back from the archive. `problem` says why it could not be read."""
 

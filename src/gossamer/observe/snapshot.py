@@ -23,9 +23,9 @@ from gossamer.observe import formatter
 from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object
 from gossamer.sketch import Spread
 
-StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
+StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow", "at rest"]
 """`store failing`: commits fail, so nothing is fetched; `store slow`: nothing is fetched until a very slow commit
-ends."""
+ends; `at rest`: no worker is running."""
 
 
 def crawl_state(*, stopping: bool, paused: bool, store_failing: bool, store_slow: bool, busy: bool) -> StateOfCrawl:
@@ -410,13 +410,38 @@ def decode_status(texts: Sequence[bytes], process: int) -> Status | None:
     return None
 
 
-def decode_statuses(texts: Sequence[bytes]) -> list[Snapshot]:
-    """The snapshots of all workers, without those of another format."""
+def decode_live(texts: Sequence[bytes]) -> list[Status]:
+    """The status of all workers, without those of another format."""
     found = []
     for text in texts:
         with suppress(ValueError, RecursionError, msgspec.MsgspecError):
-            found.append(msgspec.json.decode(text, type=Status).snapshot)
+            found.append(msgspec.json.decode(text, type=Status))
     return found
+
+
+def decode_statuses(texts: Sequence[bytes]) -> list[Snapshot]:
+    """The snapshots of all workers, without those of another format."""
+    return [status.snapshot for status in decode_live(texts)]
+
+
+_STORED: Final = (
+    *("pages", "fetched", "bytes", "discovered", "queued", "duplicates", "near_duplicates", "sitemaps", "sitemap_urls"),
+    *("refreshed", "not_modified", "unchanged", "changed", "reported", "dead", "statuses", "errors", "excluded"),
+    "robots_fetched",
+)
+
+
+def snapshot_of_totals(totals: Mapping[str, Any], at: Instant) -> Snapshot:
+    """The snapshot of a crawl that is not running, from the totals in its store."""
+    states = totals["states"]
+    return Snapshot(
+        at=at,
+        **{name: totals[name] for name in _STORED},
+        missing=states.get("missing", 0),
+        gone=states.get("gone", 0),
+        redirects=states.get("redirect", 0),
+        hosts_known=totals["hosts"],
+    )
 
 
 class StatusFile:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from gossamer.model.archive_record import ArchivedRecord
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Origin, Url
-from gossamer.model.url_record import Facts, LearntFact, Step
+from gossamer.model.url_record import Facts, LearntFact, OwnerFact, Step
 from gossamer.observe.wait_reasons import Waits
 from gossamer.reports.records import (
     CaptureRow,
@@ -150,6 +150,10 @@ class UrlReader(SeedHosts, Protocol):
 
     def fingerprint_key(self) -> int:
         """The secret key of the crawl's fingerprints; 0 if it has none yet, and then it has no URLs either."""
+        ...
+
+    def owner_of(self, partition: int) -> OwnerFact | None:
+        """Who owns a partition; None if there is one worker, who owns all."""
         ...
 
     def learnt_parameters(self, host: HostKey) -> list[LearntFact]:

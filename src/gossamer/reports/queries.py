@@ -81,7 +81,7 @@ def _form(book: PolicyCache, text: str) -> Form:
 
 def _story(owners: _Owners, archive: Archive, book: PolicyCache, form: Form, running: bool) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
-    domain, _, suffix = domain_of(form.host)
+    domain, partition, suffix = domain_of(form.host)
     reader = owners.reader_of(form.host)
     identities, sought = _sought(reader, book, form)
     facts = _of_all(reader.facts(form.host, domain, suffix, form.origin, sought), form.host, book, owners)
@@ -89,8 +89,10 @@ def _story(owners: _Owners, archive: Archive, book: PolicyCache, form: Form, run
     ordered = Overrides.from_text(facts.orders).hosts.for_host(host)
     rules = rules_of(book, reader, host, domain, identities, ordered)
     record = None if facts.visit is None else _checked_record(archive, facts.visit)
+    owner = reader.owner_of(partition)
     # The clock is read last, so that nothing on record is younger than now.
-    return build_story(form, facts, rules, now=book.clock.now(), running=running, record=record)
+    story = build_story(form, facts, rules, now=book.clock.now(), running=running, record=record)
+    return story if owner is None else replace(story, owner=owner)
 
 
 def _sought(reader: UrlReader, book: PolicyCache, form: Form) -> tuple[Identities, tuple[Fingerprint, ...]]:

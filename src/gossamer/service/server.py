@@ -43,6 +43,14 @@ def _url_of(listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
+def open_sockets(config: Config) -> tuple[Listening, Addresses]:
+    """The sockets that a configuration names. Raises UsageError for an address that cannot be used."""
+    metrics = config.service.metrics_address
+    service = listen(config.service.host, config.service.port)
+    listening = Listening(service, None if metrics is None else listen(*metrics))
+    return listening, Addresses(_url_of(service), None if listening.metrics is None else _url_of(listening.metrics))
+
+
 def serve(
     config: Config,
     seeds: list[Seed],
@@ -56,12 +64,9 @@ def serve(
     `on_ready` receives the addresses and the crawl directory. On SIGHUP, `reread` returns the current configuration,
     from which the rules are taken.
     """
-    metrics = config.service.metrics_address
-    service = listen(config.service.host, config.service.port)
-    listening = Listening(service, None if metrics is None else listen(*metrics))
+    listening, addresses = open_sockets(config)
     front = fork_front(listening, config, reread)
     try:
-        addresses = Addresses(_url_of(service), None if listening.metrics is None else _url_of(listening.metrics))
         for each in listening.opened:
             each.close()  # the front process has its own copy
         return uvloop.run(_serve(config, seeds, add_seeds, front, addresses, on_ready, reread))
@@ -69,7 +74,7 @@ def serve(
         front.wait()
 
 
-class _NoDisplay:
+class NoDisplay:
     """The dashboard shows what the crawl publishes."""
 
     def update(self, snapshot: Snapshot) -> None: ...
@@ -87,7 +92,7 @@ async def _serve(
     reread: Callable[[], Config],
 ) -> int:
     version, stored = read_settings(CrawlLocation.of(config))
-    async with session(stored.apply_limits(config), seeds, add_seeds, _NoDisplay(), may_be_empty=True) as opened:
+    async with session(stored.apply_limits(config), seeds, add_seeds, NoDisplay(), may_be_empty=True) as opened:
         gc.freeze()
         gc.set_threshold(50_000, 20, 50)
         crawl = opened.crawl

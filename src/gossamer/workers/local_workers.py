@@ -25,9 +25,9 @@ from gossamer.crawl.run.session import Display
 from gossamer.crawl.run.signals import interrupted_status
 from gossamer.errors import GossamerError
 from gossamer.observe.log import EventLog
+from gossamer.observe.merged_snapshot import whole_snapshot
 from gossamer.observe.snapshot import Snapshot, StopReason, decode_statuses
 from gossamer.seed.lists import Seed
-from gossamer.workers.hub import merge_snapshots
 from gossamer.workers.supervisor import FIRST_PAUSE, LIVES, LONGEST_PAUSE, LOOK_SECONDS, MAX_RESTARTS, PATIENCE
 
 _TOTALS = (
@@ -35,9 +35,7 @@ _TOTALS = (
     *("refreshed", "not_modified", "unchanged", "changed", "reported", "dead", "statuses", "errors", "excluded"),
     "robots_fetched",
 )
-"""Totals of the whole crawl that the store has under the same names ..."""
-_WHOLE = (*_TOTALS, "missing", "gone", "redirects", "hosts_known")
-"""... and all that every worker knows: taken from the newest snapshot, not added up."""
+"""Totals of the whole crawl that the store has under the same names."""
 
 
 def run_local_workers(
@@ -60,7 +58,9 @@ def run_local_workers(
 async def _create(config: Config, seeds: list[Seed], add_seeds: bool) -> None:
     """Create or open the crawl, commit its seeds, and begin a run; as a worker that gets no partitions."""
     starter = Worker("starter", weight=1e-6)
-    crawl = assemble(msgspec.structs.replace(config, workers=1), seeds, add_seeds=add_seeds, worker=starter)
+    own = msgspec.structs.replace(config, workers=1)
+    # A command has seeds or a crawl; a service may begin without.
+    crawl = assemble(own, seeds, add_seeds=add_seeds, may_be_empty=True, worker=starter)
     await crawl.close()
 
 
@@ -176,9 +176,7 @@ class LocalWorkers:
             await asyncio.sleep(LOOK_SECONDS)
             texts = await asyncio.to_thread(self._live.read)
             if snapshots := decode_statuses(texts):
-                newest = max(snapshots, key=lambda snapshot: snapshot.at)
-                joined = merge_snapshots(snapshots, finished=False)
-                self._last = replace(joined, **{name: getattr(newest, name) for name in _WHOLE})
+                self._last = whole_snapshot(snapshots)
                 self._display.update(replace(self._last, elapsed=self._clock.monotonic() - self._began))
 
     def _totals(self) -> Snapshot:

@@ -27,9 +27,10 @@ from gossamer.ipc import Link
 from gossamer.model.partition import PARTITIONS, WorkerShare
 from gossamer.model.units import Instant, Seconds
 from gossamer.observe.log import EventLog
+from gossamer.observe.merged_snapshot import merge_snapshots
 from gossamer.observe.snapshot import Snapshot, StopReason
 from gossamer.seed.lists import Seed
-from gossamer.workers.hub import BEGIN, RULES, Begin, Hub, WorkerState, merge_snapshots
+from gossamer.workers.hub import BEGIN, RULES, Begin, Hub, WorkerState
 from gossamer.workers.shared_gates import SharedGates, make_table
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0

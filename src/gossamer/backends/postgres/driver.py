@@ -20,7 +20,15 @@ from gossamer.backends.postgres.session import PostgresSession
 from gossamer.backends.postgres.statements import pack_rows, statements
 from gossamer.clock import sleep
 from gossamer.cluster.fence import Passage, judge
-from gossamer.errors import ConnectionLost, DirectoryInUse, DiskFull, HistoryLost, LeaseLost, StoreFailed
+from gossamer.errors import (
+    ConnectionLost,
+    DirectoryInUse,
+    DiskFull,
+    HistoryLost,
+    LeaseLost,
+    NotThisCrawl,
+    StoreFailed,
+)
 from gossamer.model.partition import PARTITIONS, PartitionList
 from gossamer.model.units import Epoch, Seconds
 
@@ -400,7 +408,7 @@ class PostgresTables:
         def set_up(connection: Connection) -> tuple[SessionMark, int]:
             self._check_durable(connection)
             self._wait_for_others(connection)
-            partitions = schema.bring_up(connection, self.address)
+            partitions = schema.create(connection, self.address)
             self._refuse_workers(connection)
             return SessionMark(connection), partitions
 
@@ -413,15 +421,39 @@ class PostgresTables:
             partitions=PartitionList(range(partitions)),
         )
 
+    # --- migrations ---------------------------------------------------------------------------------
+
+    def schema_versions(self) -> tuple[int | None, int]:
+        """The version of the tables, None if there are none, and the one that this program uses."""
+        connection, version = self._open(_READER, schema.version_of, read_only=True)
+        connection.close()
+        return version, schema.VERSION
+
+    def pending_migrations(self) -> list[int]:
+        """The migrations that would be run. Raises NotThisCrawl."""
+        version = self.schema_versions()[0]
+        if version is None:
+            raise NotThisCrawl(f"there is no crawl in {self.address}; name another database with --store")
+        return schema.steps(version, self.address)
+
+    def migrate(self) -> list[int]:
+        """Bring the tables up to date. Returns the migrations that were run. Raises DirectoryInUse while workers are
+        alive, NotThisCrawl, StoreFailed."""
+        connection, done = self._open(
+            self._name, lambda opened: schema.migrate(opened, self.address, self._refuse_workers), read_only=False
+        )
+        connection.close()
+        return done
+
     # --- workers ------------------------------------------------------------------------------------
 
     def prepare(self) -> int:
-        """Create or migrate the tables before a worker joins. Returns the number of partitions. Raises as
+        """Create the tables before a worker joins, if there are none. Returns the number of partitions. Raises as
         `open_writer`, except for workers that are alive."""
 
         def set_up(connection: Connection) -> int:
             self._check_durable(connection)
-            return schema.bring_up(connection, self.address)
+            return schema.create(connection, self.address)
 
         connection, partitions = self._open(self._name, set_up, read_only=False)
         connection.close()

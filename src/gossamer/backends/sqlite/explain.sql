@@ -86,3 +86,7 @@ SELECT visits FROM suffixes WHERE suffix = ?
 
 -- name: robots_fact
 SELECT status, fetched_at, expires_at, body, guessed_at, guess FROM robots WHERE origin = ?
+
+-- One worker owns everything.
+-- name: partition_owner
+SELECT NULL, NULL WHERE ? IS NULL

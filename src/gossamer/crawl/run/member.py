@@ -37,6 +37,7 @@ from gossamer.cluster.watch import Silent
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import WORKER
+from gossamer.crawl.run.worker_figures import FigureTaker
 from gossamer.errors import DirectoryError, LeaseLost, StoreFailed
 from gossamer.fetch.robots import parse_robots
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
@@ -191,7 +192,6 @@ class Member:
         self.is_alone = False
         """Whether there was no other worker when this one joined."""
         self._db: Database | None = None
-        self._keeps_open = False  # the crawl, for a service
         self._joined: Joined | None = None
         self._crawl: Crawl | None = None
         self._writer: TableWriter | None = None
@@ -249,9 +249,8 @@ class Member:
         return partition in self._partitions
 
     def start_run(self, max_pages: int | None, due_by: Instant) -> None:
-        """A run of the crawl begins, for all workers. What a service that was killed has left open is not any more.
-        Raises StoreFailed."""
-        self._session.execute("start_run", max_pages, due_by, self.is_alone)
+        """A run of the crawl begins, for all workers. Raises StoreFailed."""
+        self._session.execute("start_run", max_pages, due_by)
 
     @property
     def view(self) -> View | None:
@@ -540,25 +539,9 @@ class Member:
     async def _publish(self) -> None:
         """Tell others about this worker, and learn what they have counted."""
         crawl, _ = self._opened()
+        figures = FigureTaker(crawl, self.heartbeat)
         while True:
-            if crawl.engine.is_kept_open and not self._keeps_open:
-                await self._call(lambda db: db.execute("keep_open", True))
-                self._keeps_open = True
-            run = crawl.counters.run
-            lease = self.heartbeat.lease.end() - boot_time()
-            self._stats = json.dumps(
-                {
-                    "pages": self._run_pages(),
-                    "fetched": run["fetched"],
-                    "in_flight": crawl.engine.in_flight,
-                    "partitions": len(self._partitions),
-                    "lease": round(lease, 2) if lease > 0 else 0.0,
-                    "commit_seconds": round(crawl.store.commit_seconds / max(crawl.store.commits, 1), 4),
-                    "error": None if crawl.store.failing is None else str(crawl.store.failing),
-                    "directory": str(crawl.directory.path),
-                    "pid": os.getpid(),
-                }
-            )
+            self._stats = figures.take(self._run_pages(), self.heartbeat.lease.end() - boot_time()).encode()
             with suppress(StoreFailed):
                 crawl.counters.rebase(await crawl.reads.ask(crawl.loader.counters_of_others))
             await asyncio.sleep(_STATS)
@@ -574,8 +557,6 @@ class Member:
         def give_all(db: Database) -> None:
             if parts:
                 self._partitions.give(db, parts)
-            if self._keeps_open:
-                db.execute("keep_open", False)
             self._membership_on(db).leave()
 
         held = GatePlan((), self.addresses.rests(self._opened()[0].clock.now()))

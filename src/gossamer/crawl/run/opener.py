@@ -269,6 +269,8 @@ def open_crawl(location: CrawlLocation) -> Iterator[OpenCrawl]:
         try:
             readers = open_all()
         except OldSchema:
+            if store_kind(location.store).is_shared:
+                raise  # it takes a command: others may use the store
             opened.close()
             _migrate(location)
             readers = open_all()
@@ -321,6 +323,12 @@ def open_session(location: CrawlLocation) -> Session:
 
 class _SessionTables(Protocol):
     def open_session(self, waiting: Seconds) -> Session: ...
+
+    def schema_versions(self) -> tuple[int | None, int]: ...
+
+    def pending_migrations(self) -> list[int]: ...
+
+    def migrate(self) -> list[int]: ...
 
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
@@ -432,6 +440,30 @@ def remove_crawl(location: CrawlLocation) -> None:
                         "is removed: choose another directory, or remove both yourself"
                     )
         whole.remove_crawl()
+
+
+class SchemaState(NamedTuple):
+    """The schema of a store that workers share."""
+
+    version: int
+    needed: int  # by this program
+    pending: list[int]  # migrations
+
+
+def schema_state(location: CrawlLocation) -> SchemaState:
+    """Raises NotThisCrawl if there is no crawl, or none that can be migrated."""
+    tables = cast(_SessionTables, _tables_of(location, location.directory))
+    pending = tables.pending_migrations()
+    version, needed = tables.schema_versions()
+    return SchemaState(version or 0, needed, pending)
+
+
+def migrate_store(location: CrawlLocation) -> list[int]:
+    """Bring a store that workers share up to date, while no worker is alive. Returns the migrations that were run.
+    Raises DirectoryInUse, NotThisCrawl, StoreFailed."""
+    with closing(open_session(location)) as session:
+        end_silent_workers(session, LeaseTerms(), boot_time, sleep)
+    return cast(_SessionTables, _tables_of(location, location.directory)).migrate()
 
 
 def _migrate(location: CrawlLocation) -> None:

@@ -107,7 +107,8 @@ async def session(
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     location = CrawlLocation.of(config)._replace(directory=crawl.directory.path)
     name = SOLE_WORKER if crawl.member is None else crawl.member.name
-    live = LivePublisher(live_status(location, read_only=False, worker=name), watch.snapshot)
+    status = live_status(location, read_only=False, worker=name)
+    live = LivePublisher(status, watch.snapshot, is_on_server=crawl.member is not None)
     ticking = asyncio.create_task(_tick(watch, display, log, live))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())
@@ -229,8 +230,8 @@ def _start_hooks(
 
 
 async def _tick(watch: "Watch", display: Display, log: EventLog, live: LivePublisher) -> None:
-    """Update the display four times a second, the live status every second (or as often, if the crawl takes orders),
-    and the log every ten."""
+    """Update the display four times a second, the live status every second (or as often, if one process takes orders:
+    on a server a row costs more than a file), and the log every ten."""
     ticks = 0
     while True:
         await asyncio.sleep(0.25)
@@ -238,7 +239,7 @@ async def _tick(watch: "Watch", display: Display, log: EventLog, live: LivePubli
         snapshot = watch.snapshot()
         display.update(snapshot)
         watch.log_delivery()
-        if ticks % 4 == 1 or live.steering is not None:
+        if ticks % 4 == 1 or (live.steering is not None and not live.is_on_server):
             live.publish(snapshot)
         if ticks % 40 == 0:
             _log_progress(log, snapshot)

@@ -23,6 +23,7 @@ from gossamer.model.url_record import (
     HostFact,
     LearntFact,
     ListingFact,
+    OwnerFact,
     QueueFact,
     RecrawlFact,
     RobotsFact,
@@ -55,6 +56,10 @@ class UrlQueries:
 
     def learnt_parameters(self, host: HostKey) -> list[LearntFact]:
         return [LearntFact(*row) for row in self._db.fetch_all("parameters_of", host)]
+
+    def owner_of(self, partition: int) -> OwnerFact | None:
+        row = self._db.fetch_one("partition_owner", partition)
+        return None if row is None else OwnerFact(*row)
 
     def seed_host(self, host: HostKey) -> HostKey | None:
         with self._db.snapshot():

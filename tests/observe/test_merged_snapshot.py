@@ -7,8 +7,9 @@ import pytest
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
-from gossamer.observe.snapshot import Snapshot, to_contract
-from gossamer.workers.hub import merge_snapshots
+from gossamer.observe.merged_snapshot import merge_snapshots, whole_snapshot
+from gossamer.observe.snapshot import Internals, Snapshot, to_contract
+from gossamer.sketch import Durations
 
 
 def snapshot(**figures: object) -> Snapshot:
@@ -87,3 +88,18 @@ def test_every_figure_is_merged() -> None:
             whole = merge_snapshots([snapshot(**{field.name: 2}), snapshot(**{field.name: 3})], finished=False)
             assert getattr(whole, field.name) in (3, 5), field.name
     assert to_contract(merge_snapshots([plain, plain], finished=False))["pages"] == 0
+
+
+def test_of_workers_that_share_a_crawl_totals_are_the_latest_and_the_rest_is_added_up() -> None:
+    older, newer = snapshot(at=9.0, pages=40, in_flight=3), snapshot(at=10.0, pages=42, in_flight=2)
+    left_behind = snapshot(at=-100.0, pages=12, in_flight=5)  # by a worker that was killed
+    whole = whole_snapshot([older, newer, left_behind])
+    assert (whole.pages, whole.in_flight) == (42, 5)
+
+
+def test_times_by_phase_are_those_of_all_workers() -> None:
+    spread = Durations()
+    spread.note(1000)
+    internals = Internals(phases={"dns": spread.spread()}, links_new=2)
+    whole = merge_snapshots([snapshot(internals=internals), snapshot(internals=internals)], finished=False).internals
+    assert (whole.phases["dns"].number, whole.phases["dns"].seconds, whole.links_new) == (2, 0.002, 4)
