@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test quick fmt bench libraries soak steady docs lock wheels image clean types compiled
+.PHONY: help env demo test quick fmt bench libraries soak steady faults docs lock wheels image clean types compiled
 
 help:            ## show the targets
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -84,6 +84,11 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 RUNS ?= 3
 steady: $(READY) ## run the tests RUNS times on one busy core, in random order, on a small tmpfs; lists failures
 	$(BIN)/python -m tests.steady --runs $(RUNS)
+
+MINUTES ?= 60
+SEED ?= 1
+faults: $(READY) ## a crawl by four workers while workers, PostgreSQL, Redis and S3 fail (MINUTES=60 SEED=1); prints a table
+	$(BIN)/python -m tests.faults --minutes $(MINUTES) --seed $(SEED)
 
 docs: $(READY)   ## write the generated parts of docs/
 	$(BIN)/python -m tests.test_docs

@@ -40,7 +40,7 @@ LONGEST = (
     *("test_slow_surroundings", "test_read_all_workers", "test_dashboard_lists_browser", "test_wrong_use"),
     *("test_tutorial", "test_verify", "test_extras", "test_layering", "test_widening", "test_serve_overrides"),
     *("test_policy_orders", "test_proxy_outage", "test_kill_nine", "test_limits", "test_whole_orders"),
-    *("test_postgres_crawl", "test_shared_crawl", "test_object_crawl", "test_cache_outage"),
+    *("test_postgres_crawl", "test_shared_crawl", "test_faults", "test_object_crawl", "test_cache_outage"),
     *("test_hostile_rate", "test_changing_rules", "test_host_sections", "test_service_load", "test_orderings"),
 )
 

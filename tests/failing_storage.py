@@ -19,9 +19,9 @@ _ANSWERS = {
 
 
 class FailingStorage:
-    """`fault` is what it does from now on: None, `cut` (connections are closed), `swallow` (what is sent disappears,
-    and nothing is answered), `half-open` (what is sent arrives, and the answers disappear), or a status that it answers
-    itself."""
+    """`fault` is what it does from now on: None, `cut` (connections are closed), `slow`, `swallow` (what is sent
+    disappears, and nothing is answered), `half-open` (what is sent arrives, and the answers disappear), or a status
+    that it answers itself."""
 
     def __init__(self, server: S3Server) -> None:
         self.fault: str | None = None
@@ -29,7 +29,8 @@ class FailingStorage:
         self._ended = threading.Event()
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
-        self.endpoint = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.port = int(self._listening.getsockname()[1])
+        self.endpoint = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> Self:
@@ -49,7 +50,7 @@ class FailingStorage:
     def fail(self, fault: str | None) -> None:
         """From now on, for open connections too."""
         self.fault = fault
-        if fault not in ("swallow", "half-open"):
+        if fault not in ("slow", "swallow", "half-open"):
             self._close_all()
 
     def _close_all(self) -> None:
@@ -92,7 +93,10 @@ class FailingStorage:
     def _pass_on(self, one: socket.socket, other: socket.socket, is_answer: bool) -> None:
         with suppress(OSError):
             while data := one.recv(65536):
+                if self.fault == "slow":
+                    self._ended.wait(0.5)
                 if self.fault == "swallow" or (self.fault == "half-open" and is_answer):
                     continue
                 other.sendall(data)
+        with suppress(OSError):  # also after a reset, as when the server was killed
             other.shutdown(socket.SHUT_WR)

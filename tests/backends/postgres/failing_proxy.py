@@ -20,12 +20,13 @@ class FailingProxy:
 
     def __init__(self, server: PostgresServer, folder: Path) -> None:
         self.fault: str | None = None
+        self.socket = folder / _SOCKET
         self._server = str(server.folder / _SOCKET)
         self._folder = folder
         self._ended = threading.Event()
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._listening = socket.socket(socket.AF_UNIX)
-        self._listening.bind(str(folder / _SOCKET))
+        self._listening.bind(str(self.socket))
         self._listening.listen()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -80,4 +81,5 @@ class FailingProxy:
                     self._ended.wait(0.05)
                 if self.fault != "swallow":
                     other.sendall(data)
+        with suppress(OSError):  # also after a reset, as when the server was killed
             other.shutdown(socket.SHUT_WR)
