@@ -215,6 +215,10 @@ class _Timed:
         with self._timed():
             return self._db.fetch_all(name, *values)
 
+    def fetch_each(self, name: str, rows: Sequence[tuple[object, ...]]) -> list[list[tuple[Any, ...]]]:
+        with self._timed():
+            return self._db.fetch_each(name, rows)
+
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
         with self._timed():
             return self._db.write_rows(name, rows)

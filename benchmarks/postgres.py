@@ -59,7 +59,11 @@ def _cpu_of_server(main: int) -> float:
 
 
 def cpu_of(process: int, *, with_ended: bool = False) -> float:
-    """Seconds of CPU time that a process has used; `with_ended`: and its children that have ended."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    """Seconds of CPU time that a process has used; `with_ended`: and its children that have ended. 0 for a process that
+    is gone."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
     # Fields 14 to 17 of proc(5), counted from the state, which is the third.
     return sum(map(int, fields[11 : 15 if with_ended else 13])) / os.sysconf("SC_CLK_TCK")
