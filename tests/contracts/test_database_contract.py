@@ -69,6 +69,20 @@ def test_rows_are_read_for_many_keys_at_once(db: Database) -> None:
     assert {tuple(row) for row in found} == {(n, urls[n - 1]) for n in (500, 3, 1, *range(10, 300))}
 
 
+def test_what_is_asked_for_several_times_is_answered_in_that_order(db: Database) -> None:
+    host_id, domain_id = _host(db)
+    places = {n: n / 10 for n in range(1, 301)}
+    urls = [_url(n, host_id, domain_id, f"http://a.test/{n}", place=place) for n, place in places.items()]
+    db.write_rows("add_url", urls)
+
+    asked = [(host_id, 0, after, 0, most) for after, most in ((29.05, 9), (0.05, 2), (99.0, 9), (1.15, 1), (0.05, 2))]
+    found = db.fetch_each("host_queue", asked)
+
+    assert [[row[0] for row in rows] for rows in found] == [[*range(291, 300)], [1, 2], [], [12], [1, 2]]
+    assert found[1][0][4] == places[1]
+    assert db.fetch_each("host_queue", []) == []
+
+
 def test_values_come_back_as_they_were(db: Database) -> None:
     host_id, domain_id = _host(db)
     text, largest, place = "http://a.test/\N{SNOWMAN}%20'\"", 2**63 - 1, 0.1 + 0.2

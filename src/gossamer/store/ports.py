@@ -55,6 +55,10 @@ class Database(Protocol):
         """All rows."""
         ...
 
+    def fetch_each(self, name: str, rows: Sequence[tuple[object, ...]]) -> list[list[tuple[Any, ...]]]:
+        """What a query finds for each row of values, in their order, in as few round trips as possible."""
+        ...
+
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
         """Run a statement for all rows of values, in their order, in as few round trips as possible. Returns the number
         of rows changed."""

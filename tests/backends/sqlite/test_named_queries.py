@@ -8,7 +8,7 @@ from gossamer.backends.sqlite.driver import STATEMENTS, named_queries, table_sta
 from gossamer.reports.records import HOST_SORTS
 
 SOURCE = Path(gossamer.__file__).parent
-CALLS = {"execute", "insert", "fetch_value", "fetch_one", "fetch_all", "write_rows", "read_rows"}
+CALLS = {"execute", "insert", "fetch_value", "fetch_one", "fetch_all", "fetch_each", "write_rows", "read_rows"}
 ABOVE_THE_PORT = [*(SOURCE / "store" / "table").glob("*.py"), *(SOURCE / "reports" / "table").glob("*.py")]
 
 

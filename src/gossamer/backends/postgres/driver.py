@@ -371,6 +371,14 @@ class PostgresDatabase:
     def fetch_all(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         return self._execute(name, values).fetchall()
 
+    @_repeating
+    @_translating
+    def fetch_each(self, name: str, rows: Sequence[tuple[object, ...]]) -> list[list[tuple[Any, ...]]]:
+        found: list[list[tuple[Any, ...]]] = [[] for _ in rows]
+        for row in self._execute_rows(name, rows).fetchall() if rows else ():
+            found[row[0] - 1].append(row[1:])  # the first column is the number of the row of values
+        return found
+
     @_translating
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
         return self._execute_rows(name, rows).rowcount if rows else 0

@@ -5,7 +5,7 @@
 -- merges the answers.
 -- Statements that move URLs return in `moved` what they were and what they are (/*moved*/), and /*follow*/ keeps the tables of
 -- those that are queued, due, dead or excluded. Values that occur twice among the rows are merged first: PostgreSQL changes
--- a row once in a statement.
+-- a row once in a statement. A query that is asked for several rows of values at once returns the number of the row first.
 
 -- name: host_by_name
 SELECT id, domain_id FROM hosts WHERE host = $1
@@ -74,10 +74,11 @@ GROUP BY host_id, front
 ON CONFLICT (host_id, front) DO UPDATE SET place = excluded.place WHERE excluded.place < fronts.place
 
 -- name: front_truth
-SELECT front, min(place) FROM queue WHERE host_id = $1 GROUP BY front
+SELECT new.row_number, q.front, min(q.place) FROM (/*rows host_id bigint*/) new JOIN queue q ON q.host_id = new.host_id
+GROUP BY new.row_number, q.front
 
 -- name: leave_fronts
-DELETE FROM fronts WHERE host_id = $1
+DELETE FROM fronts USING (/*rows host_id bigint*/) old WHERE fronts.host_id = old.host_id
 
 -- name: settle_url
 WITH new AS (/*rows state smallint, available_at float8, front smallint, place float8, tries integer, reason text, answered integer,
@@ -370,7 +371,7 @@ JOIN urls u ON u.id = c.url_id
 WHERE v.url_id = $1 AND c.revisit = 0 AND c.captured_at IS NOT NULL
 
 -- name: content_owner
-SELECT url_id FROM contents WHERE digest = $1
+SELECT new.row_number, c.url_id FROM (/*rows digest bytea*/) new JOIN contents c ON c.digest = new.digest
 
 -- name: set_host_clock
 UPDATE hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address,
@@ -381,9 +382,9 @@ WHERE hosts.id = new.id
 
 -- name: rest_host
 UPDATE hosts SET
-    rest_reason = CASE WHEN $1 > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
-    next_contact = greatest(next_contact, $1)
-WHERE id = $2
+    rest_reason = CASE WHEN new.until > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
+    next_contact = greatest(next_contact, new.until)
+FROM (/*rows until float8, id bigint*/) new WHERE hosts.id = new.id
 
 -- name: count_accesses
 UPDATE domains SET accesses = domains.accesses + new.accesses FROM (/*rows accesses bigint, id bigint*/) new
@@ -458,12 +459,12 @@ SELECT f.place, f.host_id FROM unnest(/*parts*/) p CROSS JOIN LATERAL
 ORDER BY f.place, f.host_id LIMIT $4
 
 -- name: host_record
-SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, coalesce(c.known, 0), coalesce(c.answered, 0),
-    h.number, d.suffix_id, h.next_contact, h.last_took, h.address, h.resolved, h.trouble, b.state, db.state, h.changing, m.state
-FROM hosts h JOIN domains d ON d.id = h.domain_id LEFT JOIN host_counts c ON c.host_id = h.id
+SELECT new.row_number, h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, coalesce(c.known, 0),
+    coalesce(c.answered, 0), h.number, d.suffix_id, h.next_contact, h.last_took, h.address, h.resolved, h.trouble, b.state,
+    db.state, h.changing, m.state
+FROM (/*rows host_id bigint*/) new JOIN hosts h ON h.id = new.host_id JOIN domains d ON d.id = h.domain_id LEFT JOIN host_counts c ON c.host_id = h.id
 LEFT JOIN budgets b ON b.host_id = h.id LEFT JOIN domain_budgets db ON db.domain_id = h.domain_id
 LEFT JOIN soft_missing m ON m.host_id = h.id
-WHERE h.id = $1
 
 -- name: host_name
 SELECT host FROM hosts WHERE id = $1
@@ -472,14 +473,16 @@ SELECT host FROM hosts WHERE id = $1
 SELECT next_contact FROM hosts WHERE id = $1
 
 -- name: host_robots
-SELECT origin, host_id, status, fetched_at, expires_at, body, unreachable_since, guessed_at FROM robots WHERE host_id = $1
+SELECT new.row_number, r.origin, r.host_id, r.status, r.fetched_at, r.expires_at, r.body, r.unreachable_since, r.guessed_at
+FROM (/*rows host_id bigint*/) new JOIN robots r ON r.host_id = new.host_id
 
 -- name: host_queue
-SELECT u.id, u.fingerprint, u.url, q.front, q.place, u.priority, u.depth, u.tries, u.hops, u.sitemap, nullif(u.visits, 0), u.modified,
-    (SELECT changefreq FROM hints WHERE url_id = u.id)
-FROM (SELECT front, place, url_id FROM queue WHERE host_id = $1 AND front = $2 AND (place, url_id) > ($3::float8, $4::bigint)
-    ORDER BY place, url_id LIMIT $5) q
-JOIN urls u ON u.id = q.url_id ORDER BY q.place, q.url_id
+SELECT new.row_number, u.id, u.fingerprint, u.url, q.front, q.place, u.priority, u.depth, u.tries, u.hops, u.sitemap,
+    nullif(u.visits, 0), u.modified, (SELECT changefreq FROM hints WHERE url_id = u.id)
+FROM (/*rows host_id bigint, front smallint, after_place float8, after_id bigint, most bigint*/) new CROSS JOIN LATERAL
+    (SELECT front, place, url_id FROM queue WHERE host_id = new.host_id AND front = new.front
+        AND (place, url_id) > (new.after_place, new.after_id) ORDER BY place, url_id LIMIT new.most) q
+JOIN urls u ON u.id = q.url_id ORDER BY new.row_number, q.place, q.url_id
 
 -- name: redirects_to
 WITH RECURSIVE chain (id, steps) AS (

@@ -321,6 +321,11 @@ class SqliteDatabase:
         return self.connection.execute(self._sql[name], values).fetchall()
 
     @_translating
+    def fetch_each(self, name: str, rows: Sequence[tuple[object, ...]]) -> list[list[tuple[Any, ...]]]:
+        execute, sql = self.connection.execute, self._sql[name]
+        return [execute(sql, row).fetchall() for row in rows]
+
+    @_translating
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
         return write_rows(self.connection, self._sql[name], rows) if rows else 0
 

@@ -55,7 +55,7 @@ ON CONFLICT DO UPDATE SET place = min(place, excluded.place)
 SELECT front, min(place) FROM urls WHERE host_id = ? AND state = 0 GROUP BY front
 
 -- name: leave_fronts
-DELETE FROM fronts WHERE host_id = ?
+DELETE FROM fronts WHERE host_id IN (VALUES (/*rows*/)(?)(/*rows*/))
 
 -- name: settle_url
 WITH new (state, available_at, front, place, tries, reason, answered, digest, planned, one, two, last_modified, id) AS
@@ -317,10 +317,11 @@ UPDATE OR ROLLBACK hosts SET next_contact = new.next_contact, last_took = new.la
 FROM new WHERE hosts.id = new.id
 
 -- name: rest_host
-UPDATE hosts SET
-    rest_reason = CASE WHEN ?1 > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
-    next_contact = max(next_contact, ?1)
-WHERE id = ?2
+WITH new (until, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
+UPDATE OR ROLLBACK hosts SET
+    rest_reason = CASE WHEN new.until > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
+    next_contact = max(next_contact, new.until)
+FROM new WHERE hosts.id = new.id
 
 -- name: count_accesses
 WITH new (accesses, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))

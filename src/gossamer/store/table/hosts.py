@@ -29,21 +29,25 @@ def retire_hosts(
     """One entry per class with queued URLs, due when the first of them is and the host may be contacted; by score, as
     good as the best of them. What is due now queues up at the end, beyond every reader's cursor. The host's clock is
     kept apart from its entries, which a new URL may bring forward."""
-    for host_id, not_before in retired:
-        truth = db.fetch_all("front_truth", host_id)
-        db.execute("leave_fronts", host_id)
+    hosts = dict(retired)
+    rows = [(host_id,) for host_id in hosts]
+    truths = db.fetch_each("front_truth", rows)
+    db.write_rows("leave_fronts", rows)
+    entries = []
+    resting = []
+    for (host_id, not_before), truth in zip(hosts.items(), truths, strict=True):
         rests = not_before > stamp
-        entries = []
         for front, place in truth:
             if by_score and front == 0 and not rests:
                 entries.append((host_id, front, place))
             else:  # by score, a host that rests waits for its date, like a URL that does
                 entries.append((host_id, 1 if by_score else front, max(place, stamp, not_before)))
-        db.write_rows("enter_front", entries)
-        for entry in entries:
-            touch(*entry)
         if rests:
-            db.execute("rest_host", not_before, host_id)
+            resting.append((not_before, host_id))
+    db.write_rows("enter_front", entries)
+    for entry in entries:
+        touch(*entry)
+    db.write_rows("rest_host", resting)
 
 
 _HOSTS_REMEMBERED = 100_000
