@@ -307,7 +307,8 @@ class Location(NamedTuple):
 class CaptureFiles(Protocol):
     """Files of captures that only grow: long ones, or a new one for each commit. Used from the store's thread only. All
     methods raise StoreFailed (DiskFull); what is not committed is then undone by `roll_back`, or when the crawl is
-    opened the next time."""
+    opened the next time. `append` and `flush` are called before the transaction that names the records begins, and may
+    take long."""
 
     def append(self, capture: Capture) -> Location:
         """Write one document (request and response)."""
@@ -319,7 +320,7 @@ class CaptureFiles(Protocol):
 
     def moves(self) -> Mapping[str, bool]:
         """After `flush`: the files that since `committed` have come into the spool (True), or from there to where
-        they belong (False). To be recorded in the same transaction."""
+        they belong (False). To be recorded in the transaction that names them."""
         ...
 
     def committed(self) -> None:

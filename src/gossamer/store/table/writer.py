@@ -1,18 +1,21 @@
-"""Commits a batch: rows and records in one transaction. Hot: benchmarks/bench_store.py.
+"""Commits a batch: its records go to the archive, then its rows into the tables in one transaction. Hot:
+benchmarks/bench_store.py.
 
-Used from one thread. The order within a transaction matters. Records go to the archive and are flushed before the
-commit that names them, so a crash in between leaves bytes beyond the committed length, which are cut off at the next
-start. URLs are added before links are counted, so that the links that lead to them count.
+Used from one thread. Records are safe in the archive before the transaction that names them begins: an archive that is
+slow keeps no transaction open, and a transaction that fails is tried again with the records that are there. A crash in
+between leaves an object that nobody refers to, or bytes beyond the committed length of a file, which are cut off at the
+next start. The order within a transaction matters. URLs are added before links are counted, so that the links that lead
+to them count.
 
 `Originals` finds the captures that duplicates and unchanged pages refer to.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed, WorkerEnded
@@ -57,10 +60,11 @@ class Originals:
         self._settlements = settlements
         self._fresh: dict[bytes, Original] | None = None  # made when it is asked for: few commits have duplicates
 
-    def revisit(self, capture: Capture, digest: bytes | None) -> Capture | None:
-        """The capture of a duplicate with its original; None if that was stored by a version that did not note it."""
+    def revisit(self, capture: Capture, digest: bytes | None) -> Capture:
+        """The capture of a duplicate with its original; as it is if no record of that is known: then it is stored
+        whole."""
         original = None if digest is None else self._of_content(digest)
-        return None if original is None else capture._replace(original=original)
+        return capture if original is None else capture._replace(original=original)
 
     def _of_content(self, digest: bytes) -> Original | None:
         if self._fresh is None:
@@ -93,6 +97,14 @@ _NewRow = tuple[Any, ...]
 _URL, _VIA = 4, 11
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
+
+
+class _Archived(NamedTuple):
+    """The records of a batch, which are in the archive."""
+
+    batch: Batch
+    captures: Sequence[tuple[Capture, Location] | None]  # of each settlement
+    lengths: Mapping[str, int]  # of the files that have grown
 
 
 class TableWriter:
@@ -139,6 +151,7 @@ class TableWriter:
     def _read_counters(self) -> None:
         db = self._db
         self._warc: tuple[str, int] = ("", 0)  # name and id of the file that was last written to
+        self._archived: _Archived | None = None  # of the batch whose transaction is to come
         self._ended = False
         self._number: int = db.fetch_value("counter", "commits")
         # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
@@ -200,6 +213,7 @@ class TableWriter:
 
     def commit(self, batch: Batch, now: Instant) -> Committed:
         began = self._clock.monotonic()
+        archived = self._archive(batch)
         stamp = self._next_stamp(now)
         touched: _Touched = {}
         counts = Counter(batch.counters)
@@ -235,7 +249,7 @@ class TableWriter:
             counts["state:queued"] += new_urls
             counts["commits"] += 1
             captured: list[tuple[int, str, int, int]] = []
-            written = self._settle(batch.settlements, counts, touched, captured)
+            written = self._settle(batch.settlements, archived.captures, counts, touched, captured)
             self._update_hosts(batch)
             ordered: Counter[str] = Counter()
             forgiven = set()
@@ -269,11 +283,12 @@ class TableWriter:
             self._db.write_rows("save_refused", batch.refused)
             for order_id, answer in batch.answers.items():
                 answer_order(self._db, order_id, answer(new_seeds))
-            for name, length in self._captures.flush().items():
+            for name, length in archived.lengths.items():
                 self._db.execute("commit_warc", self._warc_id(name), length)
             self._record_moves()
             host_counts = self._host_counts(batch, touched) if self._prioritiser.has_host_term else []
         self._captures.committed()
+        self._archived = None
         self._number += 1
         return Committed(
             number=self._number,
@@ -311,7 +326,7 @@ class TableWriter:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All of the block or nothing of it, in the tables, in the archive and in what is remembered of them."""
+        """All of the block or nothing of it, in the tables and in what is remembered of them."""
         try:
             with self._db.transaction():
                 yield
@@ -319,9 +334,48 @@ class TableWriter:
             self._hosts.clear_cache()  # rows made in the transaction were never committed
             with suppress(StoreFailed):
                 self._links.reload()
-            self._captures.roll_back()
             self._warc = ("", 0)  # its row may be gone
             raise
+
+    # --- the archive ------------------------------------------------------------------------------
+
+    def _archive(self, batch: Batch) -> _Archived:
+        """Put the records of a batch into the archive, unless they are there because its transaction has failed."""
+        if self._archived is not None and self._archived.batch is batch:
+            return self._archived
+        try:
+            if self._archived is not None:  # of a batch that was given up
+                self._archived = None
+                self._captures.roll_back()
+            captures = self._append_captures(batch.settlements)
+            self._archived = _Archived(batch, captures, self._captures.flush() if any(captures) else {})
+        except BaseException:
+            self._captures.roll_back()
+            raise
+        return self._archived
+
+    def _append_captures(self, settlements: list[Settlement]) -> list[tuple[Capture, Location] | None]:
+        """The captures with their records, and where those are. A duplicate refers to the first capture of its
+        document, and a page that is what it was to its own."""
+        originals = Originals(self._db, settlements)
+        append, duplicate = self._captures.append, UrlState.DUPLICATE
+        found: list[tuple[Capture, Location] | None] = []
+        for s in settlements:
+            capture = s.capture
+            if capture is not None and s.kept:
+                capture = self._unchanged(capture, s.url_id)
+            elif capture is not None and s.state is duplicate:
+                capture = originals.revisit(capture, s.digest)
+            found.append(None if capture is None else (capture, append(capture)))
+        return found
+
+    def _unchanged(self, capture: Capture, url_id: int) -> Capture | None:
+        """The capture of a page that is what it was; None if it is not known when that was captured."""
+        original = original_of(self._db, url_id)
+        if original is None:
+            return None
+        digest = original.payload_digest if capture.response.status == 304 else capture.payload_digest
+        return capture._replace(original=original, payload_digest=digest)
 
     # --- the parts of a transaction ---------------------------------------------------------------
 
@@ -405,30 +459,27 @@ class TableWriter:
     def _settle(
         self,
         settlements: list[Settlement],
+        archived: Sequence[tuple[Capture, Location] | None],
         counts: Counter[str],
         touched: _Touched,
         captured: list[tuple[int, str, int, int]],
     ) -> int:
-        """Returns the bytes written to the archive; `captured` gets the records of documents."""
+        """`archived` are the captures of these settlements. Returns the bytes of their records; `captured` gets those
+        of documents."""
         updates, moves, failures, contents, captures = [], [], [], [], []
         visits: list[tuple[object, ...]] = []
         kept: list[tuple[object, ...]] = []
         tries: list[tuple[object, ...]] = []  # answered, but in vain
         written = 0
-        originals = Originals(self._db, settlements)
-        queued, stored, duplicate, dead = UrlState.QUEUED, UrlState.STORED, UrlState.DUPLICATE, UrlState.DEAD
+        queued, stored, dead = UrlState.QUEUED, UrlState.STORED, UrlState.DEAD
         fronts = self._fronts_of([s for s in settlements if s.state is queued])
-        for s in settlements:
+        for s, found in zip(settlements, archived, strict=True):
             at: Location | None = None
             warc_id: int | None = None
             # Named once: a field of a named tuple costs as much as ten variables, and a page has sixty uses of these.
-            url_id, state, was, capture, unchanged = s.url_id, s.state, s.previous_state, s.capture, s.kept
-            if capture is not None and unchanged:
-                capture = self._unchanged(capture, url_id)
-            elif capture is not None and state is duplicate:
-                capture = originals.revisit(capture, s.digest)
-            if capture is not None:
-                at = self._captures.append(capture)
+            url_id, state, was, unchanged = s.url_id, s.state, s.previous_state, s.kept
+            if found is not None:
+                capture, at = found
                 written += at.length
                 warc_id = self._warc_id(at.file)
                 known = capture.original is not None
@@ -507,14 +558,6 @@ class TableWriter:
                 unsigned.append((s.url_id,))
         self._db.write_rows("save_signature", signed)
         self._db.write_rows("delete_signature", unsigned)
-
-    def _unchanged(self, capture: Capture, url_id: int) -> Capture | None:
-        """The capture of a page that is what it was; None if it is not known when that was captured."""
-        original = original_of(self._db, url_id)
-        if original is None:
-            return None
-        digest = original.payload_digest if capture.response.status == 304 else capture.payload_digest
-        return capture._replace(original=original, payload_digest=digest)
 
     def _fronts_of(self, settlements: list[Settlement]) -> dict[int, int]:
         """The front queues of URLs that may have moved while they were out."""
