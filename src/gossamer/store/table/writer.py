@@ -348,7 +348,7 @@ class TableWriter:
                 self._archived = None
                 self._captures.roll_back()
             captures = self._append_captures(batch.settlements)
-            self._archived = _Archived(batch, captures, self._captures.flush() if any(captures) else {})
+            self._archived = _Archived(batch, captures, self._captures.flush())
         except BaseException:
             self._captures.roll_back()
             raise
