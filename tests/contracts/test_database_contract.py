@@ -26,7 +26,8 @@ def reader(tables: AnyTables, db: Database) -> Iterator[Database]:
 
 def test_new_tables_are_empty(db: Database) -> None:
     assert db.fetch_all("seeds") == []
-    assert db.fetch_one("host_by_name", "a.test") is None
+    assert db.fetch_one("suffix_by_name", "test") is None
+    assert db.fetch_each("host_by_name", [("a.test",), ("b.test",)]) == [[], []]
     assert db.fetch_value("fact", "order") is None
     assert db.fetch_value("last_url") == 0
     assert db.read_rows("fronts_of", [(1,), (2,)]) == []
@@ -196,8 +197,10 @@ def test_a_snapshot_sees_one_commit_while_another_thread_commits(tables: AnyTabl
 
 
 def _host(db: Database) -> tuple[int, int]:
-    domain_id = db.insert("add_domain", "a.test", 1, db.insert("add_suffix", "test"))
-    return db.insert("add_host", "a.test", domain_id), domain_id
+    db.write_rows("add_domain", [("a.test", 1, db.insert("add_suffix", "test"))])
+    ((domain_id,),) = db.fetch_each("domain_by_name", [("a.test",)])[0]
+    db.write_rows("add_host", [("a.test", 0, domain_id)])
+    return db.fetch_each("host_by_name", [("a.test",)])[0][0]
 
 
 def _url(

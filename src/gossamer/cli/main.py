@@ -82,7 +82,7 @@ def _run(words: list[str]) -> int:
 def _hide_password() -> None:
     """Start again without the password that is in an argument, where everybody on this machine can read it: it is given
     on in the environment."""
-    from gossamer.crawl.run.opener import take_password
+    from gossamer.crawl.run.opener import STORE_PASSWORD, take_password
 
     def take(word: str, scheme: str, variable: str) -> str:
         option, found, rest = word.partition(scheme)
@@ -93,7 +93,7 @@ def _hide_password() -> None:
 
     kept = []
     for word in sys.orig_argv[1:]:
-        word = take(word, "postgresql:", "PGPASSWORD")
+        word = take(word, *STORE_PASSWORD)
         # Several servers of a cache have one password.
         kept.append(",".join(take(part, "redis", "GOSSAMER_CACHE_PASSWORD") for part in word.split(",")))
     if kept != sys.orig_argv[1:]:

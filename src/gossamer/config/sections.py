@@ -283,7 +283,7 @@ class LogSection(Section, frozen=True, kw_only=True):
 
 
 class ClusterSection(Section, frozen=True, kw_only=True):
-    """How workers share a crawl on PostgreSQL."""
+    """How workers share a crawl."""
 
     ttl: Annotated[float, about("seconds without an answer from the server after which a worker contacts no host")] = (
         10.0

@@ -8,15 +8,16 @@
 -- a row once in a statement. A query that is asked for several rows of values at once returns the number of the row first.
 
 -- name: host_by_name
-SELECT id, domain_id FROM hosts WHERE host = $1
+SELECT new.row_number, h.id, h.domain_id FROM (/*rows host text*/) new JOIN hosts h ON h.host = new.host
 
 -- name: domain_by_name
-SELECT id FROM domains WHERE domain = $1
+SELECT new.row_number, d.id FROM (/*rows domain text*/) new JOIN domains d ON d.domain = new.domain
 
 -- name: add_domain
 INSERT INTO domains (id, domain, suffix_id)
-SELECT 1 + coalesce((SELECT max(id) FROM domains WHERE id >= $2 << 40 AND id < ($2 + 1) << 40), $2 << 40), $1, $3
-RETURNING id
+SELECT coalesce((SELECT max(d.id) FROM domains d WHERE d.id >= new.part << 40 AND d.id < (new.part + 1) << 40), new.part << 40)
+    + row_number() OVER (PARTITION BY new.part ORDER BY new.row_number), new.domain, new.suffix_id
+FROM (/*rows domain text, part bigint, suffix_id bigint*/) new
 
 -- name: suffix_by_name
 SELECT id FROM suffixes WHERE suffix = $1
@@ -27,15 +28,16 @@ INSERT INTO suffixes (suffix) VALUES ($1) ON CONFLICT (suffix) DO UPDATE SET suf
 -- name: suffix_visits
 SELECT suffix_id, sum(visits)::bigint FROM suffix_visits GROUP BY suffix_id
 
+-- Each with the number of hosts of its domain that are in rows before it.
 -- name: add_host
 INSERT INTO hosts (id, host, domain_id, number)
-SELECT 1 + coalesce((SELECT max(h.id) FROM hosts h WHERE h.id >= $2 >> 40 << 40 AND h.id < (($2 >> 40) + 1) << 40), $2 >> 40 << 40),
-    $1, id, hosts
-FROM domains WHERE id = $2
-RETURNING id
+SELECT coalesce((SELECT max(h.id) FROM hosts h WHERE h.id >= new.domain_id >> 40 << 40
+        AND h.id < ((new.domain_id >> 40) + 1) << 40), new.domain_id >> 40 << 40)
+    + row_number() OVER (PARTITION BY new.domain_id >> 40 ORDER BY new.row_number), new.host, d.id, d.hosts + new.ahead
+FROM (/*rows host text, ahead integer, domain_id bigint*/) new JOIN domains d ON d.id = new.domain_id
 
 -- name: count_host
-UPDATE domains SET hosts = hosts + 1 WHERE id = $1
+UPDATE domains SET hosts = domains.hosts + new.hosts FROM (/*rows hosts integer, id bigint*/) new WHERE domains.id = new.id
 
 -- name: last_url
 SELECT coalesce(max(id), 0) FROM urls
@@ -303,6 +305,9 @@ FROM urls u WHERE u.id > $1 AND u.state = 0 AND (u.id >> 40)::integer = ANY(/*pa
 
 -- name: hosts_of
 SELECT u.id, u.host_id FROM (/*rows id bigint*/) new JOIN urls u ON u.id = new.id
+
+-- name: without_row
+SELECT new.id FROM (/*rows id bigint*/) new WHERE NOT EXISTS (SELECT 1 FROM urls u WHERE u.id = new.id)
 
 -- name: count_queued
 SELECT count(*) FROM queue

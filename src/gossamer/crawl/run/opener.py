@@ -163,6 +163,10 @@ def is_on_server(location: CrawlLocation) -> bool:
     return not kind.in_directory and not kind.one_process
 
 
+STORE_PASSWORD = ("postgresql:", "PGPASSWORD")
+"""How URLs of stores with passwords begin, and the environment variable from which their driver takes a password."""
+
+
 def take_password(url: str) -> tuple[str, str | None]:
     """The URL of a store without its password, and the password if it has one."""
     match = re.fullmatch(r"([a-z+]+://[^:/@]*):([^@]*)(@.*)", url)

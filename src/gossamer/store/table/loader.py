@@ -92,8 +92,8 @@ class TableLoader:
 
     def find_host(self, host: HostKey) -> HostLoaded | None:
         """A host's record and robots.txt files, if it has a row."""
-        row = self._db.fetch_one("host_by_name", host)
-        return None if row is None else self._hosts([HostRequest(row[0], True, (), Instant(0.0))])[0]
+        rows = self._db.fetch_each("host_by_name", [(host,)])[0]
+        return self._hosts([HostRequest(rows[0][0], True, (), Instant(0.0))])[0] if rows else None
 
     def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
         """The URLs whose redirects led to this one, the nearest first."""

@@ -390,11 +390,11 @@ class TableWriter:
         URLs of its host that were known before the others of the batch."""
         if not candidates:
             return []
-        stamp, find_or_create, standing = self._stamp, self._hosts.find_or_create, self._prioritiser.standing
+        stamp, standing = self._stamp, self._prioritiser.standing
         sources = self._links.sources({c.found_on for c in candidates if c.found_on})
         linking = self._links.foresee(batch.links, sources)
         listed = {hint.fingerprint: hint.priority for hint in batch.hints} if batch.hints else {}
-        homes = [find_or_create(c.host) for c in candidates]
+        homes = self._hosts.find_or_create_all([c.host for c in candidates])
         known = self._hosts.known_urls([host_id for host_id, _ in homes])
         rows: list[_NewRow] = []
         ids = self._new_ids([domain_id for _, domain_id in homes])
@@ -425,9 +425,9 @@ class TableWriter:
             ))  # fmt: skip
         new = self._db.write_rows("add_url", rows)
         if new < len(rows):
-            self._hosts.forget_known({row[1] for row in rows})
-            there = {url_id for url_id, _ in self._db.read_rows("hosts_of", [(row[0],) for row in rows])}
-            rows = [row for row in rows if row[0] in there]
+            known_after_all = {url_id for (url_id,) in self._db.read_rows("without_row", [(row[0],) for row in rows])}
+            self._hosts.forget_known({row[1] for row in rows if row[0] in known_after_all})
+            rows = [row for row in rows if row[0] not in known_after_all]
         for row in rows:
             _touch(touched, row[1], row[5], row[7])
         of_hosts = Counter([row[1] for row in rows])
