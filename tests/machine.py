@@ -14,6 +14,7 @@ import struct
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -108,9 +109,9 @@ class Machine:
                 server.close()
                 continue
             self._keep(client, server)
-            ended = threading.Barrier(2, lambda pair=(client, server): self._drop(*pair))  # type: ignore[misc]
+            over = threading.Barrier(2, partial(self._drop, client, server))
             for one, other in ((client, server), (server, client)):
-                threading.Thread(target=_copy, args=(one, other, ended), daemon=True).start()
+                threading.Thread(target=_copy, args=(one, other, over), daemon=True).start()
 
     def _drop(self, *pair: socket.socket) -> None:
         with self._lock:
@@ -131,14 +132,13 @@ class Machine:
                     inside.sendto(outside.recv(65536), asker)
 
 
-def _copy(one: socket.socket, other: socket.socket, ended: threading.Barrier) -> None:
+def _copy(one: socket.socket, other: socket.socket, over: threading.Barrier) -> None:
     with suppress(OSError):
         while data := one.recv(65536):
             other.sendall(data)
     with suppress(OSError):
         other.shutdown(socket.SHUT_WR)
-    with suppress(threading.BrokenBarrierError):
-        ended.wait()
+    over.wait()
 
 
 def _datagram_socket(port: int) -> socket.socket:

@@ -120,6 +120,7 @@ class Fleet:
         """Of workers that nobody has killed, by their last words."""
         self.is_finished = False
         self._looked = 0.0
+        self._pages = 0
         self._database: psycopg.Connection[tuple[object, ...]] | None = None
 
     def tend(self) -> None:
@@ -185,8 +186,10 @@ class Fleet:
         return None if found is None else int(str(found[0][0]))
 
     def pages(self) -> int:
+        """That are stored; as of the last answer, if the database is away."""
         found = self.rows("SELECT coalesce(sum(stored), 0)::bigint FROM fence")
-        return int(str(found[0][0])) if found else 0
+        self._pages = int(str(found[0][0])) if found else self._pages
+        return self._pages
 
     def answered_bytes(self) -> int:
         """The size of the web's log, which grows with every request that is answered."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from gossamer.lab.simweb.audit import audit
 from gossamer.model.units import Seconds
-from tests.integration.crawl_process import Command, Scene
+from tests.integration.crawl_process import Command, Scene, gossamer
 
 
 def join(stage: Scene, url: str, name: str, preexec: Callable[[], None] | None = None) -> Command:
@@ -17,6 +17,12 @@ def is_started(stage: Scene) -> bool:
     """Whether the process that starts the crawl has done so."""
     log = stage.dir / "crawl.log"
     return log.exists() and "crawl.started" in log.read_text()
+
+
+def partitions(url: str) -> dict[str, int]:
+    """How many each worker owns."""
+    listed = gossamer("workers", "--store", url, "--json").lines
+    return {str(worker["name"]): int(str(worker["partitions"])) for worker in listed}
 
 
 def short_gaps(

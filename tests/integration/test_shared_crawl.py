@@ -29,7 +29,7 @@ from tests.integration.crawl_process import (
     small_web,
     wait_until,
 )
-from tests.integration.shared_crawls import is_started, join, short_gaps
+from tests.integration.shared_crawls import is_started, join, partitions, short_gaps
 from tests.machine import Machine, why_no_machine
 
 pytestmark = pytest.mark.service
@@ -169,12 +169,6 @@ def test_a_worker_that_is_drained_leaves_and_the_others_go_on(
             assert first.ended().report["finished"] is True
             check_whole(stage)
     assert violations(stage) == []
-
-
-def partitions(url: str) -> dict[str, int]:
-    """How many each worker owns."""
-    listed = gossamer("workers", "--store", url, "--json").lines
-    return {str(worker["name"]): int(str(worker["partitions"])) for worker in listed}
 
 
 def test_a_crawl_whose_only_worker_was_killed_can_be_changed_once_that_is_certain(

@@ -71,6 +71,11 @@ class CrawlMember(Protocol):
         """The store has lost commits that it had acknowledged. Raises StoreFailed."""
         ...
 
+    def retire(self) -> None:
+        """Give up all partitions after the last commit, and take no others, in the thread of the store. Raises
+        StoreFailed, WorkerEnded."""
+        ...
+
     def leave(self) -> None:
         """Give everything up after the last commit, in the thread of the store. Raises StoreFailed, WorkerEnded."""
         ...
@@ -143,10 +148,15 @@ class Crawl:
         self.engine.change_page_limit(pages)
 
     async def until_delivered(self, may_leave: Callable[[], bool] = lambda: False) -> None:
-        """After the engine has ended: wait until nothing is left in the spool, or until that may be left there."""
-        if self.delivery is not None and not self.delivery.is_done:
-            self.delivery.announce_wait()
-        while self.delivery is not None and not self.delivery.is_done and not may_leave():  # noqa: ASYNC110
+        """After the engine has ended: wait until nothing is left in the spool, or until that may be left there. Other
+        workers crawl meanwhile what was this one's."""
+        if self.delivery is None or self.delivery.is_done:
+            return
+        self.delivery.announce_wait()
+        if self.member is not None:
+            with suppress(StoreFailed, WorkerEnded):  # then that is done at the end, or they take over
+                await self.store.call(self.member.retire)
+        while not self.delivery.is_done and not may_leave():  # noqa: ASYNC110
             await asyncio.sleep(0.05)  # its thread knows nothing of the event loop
 
     async def close(self) -> None:

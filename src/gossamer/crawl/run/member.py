@@ -192,6 +192,7 @@ class Member:
         self.is_alone = False
         """Whether there was no other worker when this one joined."""
         self._db: Database | None = None
+        self._retired = False  # takes no partitions any more
         self._joined: Joined | None = None
         self._crawl: Crawl | None = None
         self._writer: TableWriter | None = None
@@ -364,24 +365,29 @@ class Member:
     # --- partitions -----------------------------------------------------------------------------------
 
     async def _balance(self) -> None:
-        crawl, _ = self._opened()
         while True:
             view = self.heartbeat.view
             if view is not None:
                 self._follow(view)
                 for silent in view.silent:
                     await self._bury(silent)
-                assert self._joined is not None
-                share = shares(self._joined.partitions, view.weights()).get(self.epoch, 0)
-                owned = dict.fromkeys(self._partitions.numbers(), 0)
-                for host_id in crawl.frontier.hosts_in_memory():
-                    owned[host_id >> ID_BITS] = owned.get(host_id >> ID_BITS, 0) + 1
-                if given := surplus({part: n for part, n in owned.items() if part in self._partitions}, share):
-                    await self._give(given)
-                elif missing := shortfall(len(self._partitions), share):
-                    await self._take(missing)
-                await self._see_to_rest()
+                if not self._retired:
+                    await self._even_out(view)
+                    await self._see_to_rest()
             await asyncio.sleep(LOOK if view is not None else TURN / 2)
+
+    async def _even_out(self, view: View) -> None:
+        """Give up what exceeds the share of this worker, or take what it lacks."""
+        crawl, _ = self._opened()
+        assert self._joined is not None
+        share = shares(self._joined.partitions, view.weights()).get(self.epoch, 0)
+        owned = dict.fromkeys(self._partitions.numbers(), 0)
+        for host_id in crawl.frontier.hosts_in_memory():
+            owned[host_id >> ID_BITS] = owned.get(host_id >> ID_BITS, 0) + 1
+        if given := surplus({part: n for part, n in owned.items() if part in self._partitions}, share):
+            await self._give(given)
+        elif missing := shortfall(len(self._partitions), share):
+            await self._take(missing)
 
     def _follow(self, view: View) -> None:
         """The state of the crawl is decided by all."""
@@ -407,6 +413,8 @@ class Member:
 
         def take() -> list[Taken]:
             # In the thread of the store: within a commit, all statements see the same partitions.
+            if self._retired:
+                return []
             taken = writer.run(own)
             self._partitions.on_taken(taken, crawl.clock.now())
             self.owned.numbers = self._partitions.numbers()
@@ -437,6 +445,8 @@ class Member:
             await crawl.store.until_committed()
 
             def give() -> None:
+                if self._retired:
+                    return
                 writer.run(lambda db: self._partitions.give(db, given))
                 self._partitions.on_given(given)
                 self.owned.numbers = self._partitions.numbers()
@@ -547,6 +557,22 @@ class Member:
             await asyncio.sleep(_STATS)
 
     # --- the end of this life -------------------------------------------------------------------------
+
+    def retire(self) -> None:
+        """Give up all partitions after the last commit, and take no others: for the time in which captures are still
+        being delivered. Called in the thread of the store. Raises StoreFailed and WorkerEnded."""
+        _, writer = self._opened()
+        parts = self._partitions.numbers()
+
+        def give_all(db: Database) -> None:
+            self._membership_on(db).drain()
+            if parts:
+                self._partitions.give(db, parts)
+
+        writer.conclude(give_all)
+        self._retired = True
+        self._partitions.on_given(parts)
+        self.owned.numbers = self.read.numbers = []
 
     def leave(self) -> None:
         """Give everything up, after the last commit. Called in the thread of the store. Raises StoreFailed and

@@ -188,9 +188,13 @@ class TableWriter:
 
     def end(self, work: Callable[[Database], None]) -> None:
         """The last transaction of a worker, after all its links are counted. Raises StoreFailed."""
+        self.conclude(work)
+        self._ended = True
+
+    def conclude(self, work: Callable[[Database], None]) -> None:
+        """As `run`, after all links are counted."""
         self._count_rest()
         self.run(work)
-        self._ended = True
 
     def _count_rest(self) -> None:
         with self._transaction():
