@@ -36,7 +36,7 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit status; raises nothing but what is a bug of ours."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if argv is None and any("://" in word and "@" in word for word in words):
+    if argv is None and any("://" in word and ("@" in word or "password=" in word) for word in words):
         _hide_password()
     try:
         code = _run(words)

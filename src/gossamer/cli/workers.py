@@ -14,8 +14,8 @@ from gossamer.observe.workers import COLUMNS, worker_cells, worker_object
 USAGE = "[list | drain NAME] --store URL [--all] [--json]"
 DESCRIPTION = """\
 List the workers of a crawl on PostgreSQL, one per line: state, partitions,
-pages stored since it joined and per second, seconds left of its lease, time of a
-commit, cache, machine, and the last error. With drain NAME, ask a worker to
+pages stored since it joined and per second, seconds left of its lease, time of
+a commit, cache, machine, and the last error. With drain NAME, ask a worker to
 leave: it finishes its visits, and the others take over its hosts."""
 EXAMPLE = """\
   gossamer workers --store postgresql://db/crawl

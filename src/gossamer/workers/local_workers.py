@@ -4,6 +4,7 @@ Each is a process `gossamer worker`. Those that die are started again; all end t
 """
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
@@ -20,7 +21,7 @@ from gossamer.config.load import Config
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.member import Worker
-from gossamer.crawl.run.opener import CrawlLocation, live_status, open_crawl, open_session
+from gossamer.crawl.run.opener import CrawlLocation, live_status, open_crawl, open_session, take_password
 from gossamer.crawl.run.session import Display
 from gossamer.crawl.run.signals import interrupted_status
 from gossamer.errors import GossamerError
@@ -134,10 +135,12 @@ class LocalWorkers:
         """Run one worker process. Returns its exit status."""
         config = self._config
         unsafe = ("--unsafe-store",) if config.unsafe_store else ()
+        store, password = take_password(str(config.store))  # everybody on this machine can read arguments
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gossamer", "worker", "--quiet", "--store", str(config.store), *unsafe),
+            *(sys.executable, "-m", "gossamer", "worker", "--quiet", "--store", store, *unsafe),
             *("--dir", config.dir, "--name", f"worker-{number}"),
             stdin=asyncio.subprocess.DEVNULL,
+            env=os.environ if password is None else {**os.environ, "PGPASSWORD": password},
             start_new_session=True,  # Ctrl-C goes to this process, which stops them
         )
         self._processes[number] = process

@@ -50,7 +50,7 @@ function _shtab_gossamer_using
   test "$_shtab_gossamer_cmdpath" = "$argv"
 end
 
-set -g _shtab_gossamer_commands crawl worker workers serve demo simweb status hosts pages explain export index verify simulate dead schema completion
+set -g _shtab_gossamer_commands crawl worker workers migrate serve demo simweb status hosts pages explain export index verify simulate dead schema completion
 set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --name --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --weight --what --workers --zipf -o
 
 complete -c gossamer -e
@@ -104,6 +104,10 @@ complete -c gossamer -n '_shtab_gossamer_using workers' -l all -d 'also workers 
 complete -c gossamer -n '_shtab_gossamer_using workers' -l json -d 'print one JSON object per line'
 complete -c gossamer -n '_shtab_gossamer_using workers' -l no-header -d 'print no column headings'
 complete -c gossamer -n '_shtab_gossamer_using workers; and test $_shtab_gossamer_npos -eq 0' -ka "list drain" -d 'default: list'
+complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a migrate -d 'bring the tables of a crawl on PostgreSQL up to date'
+complete -c gossamer -n '_shtab_gossamer_using migrate' -s h -l help -d 'show this help message and exit'
+complete -c gossamer -n '_shtab_gossamer_using migrate' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE'
+complete -c gossamer -n '_shtab_gossamer_using migrate' -l check -d 'only say what would be done; exit status 1 if there is something to do'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a serve -d 'crawl as a service that is controlled over HTTP'
 complete -c gossamer -n '_shtab_gossamer_using serve' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file (default: gossamer.toml if present)'
@@ -271,7 +275,7 @@ complete -c gossamer -n '_shtab_gossamer_using dead' -l no-header -d 'print no c
 complete -c gossamer -n '_shtab_gossamer_using dead; and test $_shtab_gossamer_npos -eq 0' -ka "list requeue drop" -d 'default: list'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a schema -d 'print the JSON Schema of an output'
 complete -c gossamer -n '_shtab_gossamer_using schema' -s h -l help -d 'show this help message and exit'
-complete -c gossamer -n '_shtab_gossamer_using schema; and test $_shtab_gossamer_npos -eq 0' -ka "page status host dead explain crawl text link verify index serve dead-requeue dead-drop" -d 'the output: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop'
+complete -c gossamer -n '_shtab_gossamer_using schema; and test $_shtab_gossamer_npos -eq 0' -ka "page status host dead explain crawl text link verify index serve dead-requeue dead-drop worker" -d 'the output: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop, worker'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a completion -d 'print a completion script for a shell'
 complete -c gossamer -n '_shtab_gossamer_using completion' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using completion; and test $_shtab_gossamer_npos -eq 0' -ka "bash zsh fish" -d 'the shell'

@@ -18,6 +18,7 @@ _shtab_gossamer_commands() {
     export:'export pages, links, texts or the link graph'
     hosts:'list hosts: queue, delay, failures, traps'
     index:'write a CDXJ index of the WARC files, for replay tools'
+    migrate:'bring the tables of a crawl on PostgreSQL up to date'
     pages:'list known URLs'
     schema:'print the JSON Schema of an output'
     serve:'crawl as a service that is controlled over HTTP'
@@ -190,6 +191,15 @@ _shtab_gossamer_index_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_gossamer_index_defaults_added=0
 
+_shtab_gossamer_migrate_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE]:URL:"
+  "--check[only say what would be done\; exit status 1 if there is something to do]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_gossamer_migrate_defaults_added=0
+
 _shtab_gossamer_pages_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
@@ -208,7 +218,7 @@ _shtab_gossamer_pages_defaults_added=0
 
 _shtab_gossamer_schema_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  ":the output\: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop:(page status host dead explain crawl text link verify index serve dead-requeue dead-drop)"
+  ":the output\: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop, worker:(page status host dead explain crawl text link verify index serve dead-requeue dead-drop worker)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -373,6 +383,7 @@ _shtab_gossamer() {
         export) _arguments -C -s $_shtab_gossamer_export_options ;;
         hosts) _arguments -C -s $_shtab_gossamer_hosts_options ;;
         index) _arguments -C -s $_shtab_gossamer_index_options ;;
+        migrate) _arguments -C -s $_shtab_gossamer_migrate_options ;;
         pages) _arguments -C -s $_shtab_gossamer_pages_options ;;
         schema) _arguments -C -s $_shtab_gossamer_schema_options ;;
         serve) _arguments -C -s $_shtab_gossamer_serve_options ;;

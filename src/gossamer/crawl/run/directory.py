@@ -110,19 +110,19 @@ class CrawlDirectory:
         except OSError as error:
             raise DirectoryError(f"cannot read {self.path / OWNER}: {error.strerror}") from error
 
-    def check_owner(self, crawl_id: str) -> None:
-        """Raises NotThisCrawl unless these are the files of a crawl whose store is elsewhere."""
+    def check_owner(self, crawl_id: str, store: str) -> None:
+        """Raises NotThisCrawl unless these are the files of a crawl whose store is elsewhere, at `store`."""
         if self.owner() != crawl_id:
             raise NotThisCrawl(
-                f"{self.path} is not the directory of the crawl in that store; choose the one that it was started with "
-                "by --dir"
+                f"{self.path} is not a directory of the crawl in {store} but of another one; choose one of that crawl, "
+                "or a new one, with --dir"
             )
 
-    def settle_owner(self, crawl_id: str) -> None:
+    def settle_owner(self, crawl_id: str, store: str) -> None:
         """Note whose files these are, if there are none yet. Raises NotThisCrawl if they are another crawl's."""
         own_archive = self.path / ARCHIVE
         if self.owner() is not None or self.database.exists() or (own_archive.is_dir() and any(own_archive.iterdir())):
-            return self.check_owner(crawl_id)
+            return self.check_owner(crawl_id, store)
         draft = self.path / f".{OWNER}.new"
         try:
             draft.write_text(crawl_id + "\n", encoding="utf-8")

@@ -169,8 +169,15 @@ STORE_PASSWORD = ("postgresql:", "PGPASSWORD")
 
 def take_password(url: str) -> tuple[str, str | None]:
     """The URL of a store without its password, and the password if it has one."""
-    match = re.fullmatch(r"([a-z+]+://[^:/@]*):([^@]*)(@.*)", url)
-    return (url, None) if match is None else (match[1] + match[3], unquote(match[2]))
+    if (match := re.fullmatch(r"([a-z+]+://[^:/@]*):([^@]*)(@.*)", url)) is not None:
+        return match[1] + match[3], unquote(match[2])
+    if (match := re.fullmatch(r"([^?]*)\?(.*)", url)) is not None:
+        given = match[2].split("&")
+        kept = [each for each in given if not each.startswith("password=")]
+        if len(kept) < len(given):
+            (password,) = [each for each in given if each not in kept][-1:]
+            return match[1] + ("?" + "&".join(kept) if kept else ""), unquote(password.partition("=")[2])
+    return url, None
 
 
 def crawl_exists(location: CrawlLocation) -> bool:
@@ -411,7 +418,7 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
         tables = [_tables_of(location, one.path) for one in held]
         editors = [opened.enter_context(closing(TableEditor(each.open_writer()))) for each in tables]
         if not store_kind(location.store).in_directory:
-            held[0].check_owner(editors[0].status.fact("crawl_id") or "")
+            held[0].check_owner(editors[0].status.fact("crawl_id") or "", shown_crawl(location))
         yield [
             HeldPart(one.path, editor, archive_in(_blobs_of(location.blobs, editor), one.path))
             for one, editor in zip(held, editors, strict=True)

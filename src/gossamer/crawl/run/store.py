@@ -216,7 +216,7 @@ def open_database(opening: Opening) -> Database:
         )
     if is_on_server(CrawlLocation.of(opening.config)):
         try:
-            directory.settle_owner(facts.fact("crawl_id") or "")
+            directory.settle_owner(facts.fact("crawl_id") or "", place)
         except DirectoryError:
             db.close()
             raise
