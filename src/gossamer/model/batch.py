@@ -280,6 +280,7 @@ class Committed(NamedTuple):
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known before
     reported: int = 0  # pages brought forward because a sitemap or feed reported a change
     outboxed: int = 0  # URLs found for other workers
+    sent: Sequence[Fingerprint] = ()  # URLs that were put into the inboxes of partitions of other workers
     returned: int = 0  # URLs that had been refused before and entered now
     host_counts: Sequence[HostCount] = ()  # for an ordering with a term for hosts
     reordered_to: int | None = None  # with `reorder_after`: the last URL that was put in order; None: there are no more

@@ -418,6 +418,23 @@ def repair(
         return queued
 
 
+def find_orphans(archive: Archive, audit: AuditReader, findings: Findings) -> None:
+    """Add the objects that no commit refers to, while workers are alive. The archive lists none of a worker that is
+    alive. The order matters: the rows are read after that, and a worker that is not alive commits nothing more."""
+    listed = archive.files()
+    committed = audit.archive_lengths()
+    for name in listed:
+        if name not in committed:
+            findings.add(Problem(Kind.FILE_UNKNOWN, f"{name}: {archive.size(name)} bytes", file=name))
+
+
+def delete_orphans(findings: Findings, archive: Archive) -> None:
+    """Delete what `find_orphans` has found."""
+    for problem in findings.problems:
+        if problem.kind is Kind.FILE_UNKNOWN and problem.file is not None:
+            archive.put_aside(problem.file)
+
+
 def _repair_files(of: dict[Kind, list[Problem]], archive: Archive) -> None:
     for problem in (*of[Kind.FILE_TAIL], *of[Kind.FILE_SHORT]):
         assert problem.file is not None

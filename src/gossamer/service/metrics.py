@@ -135,6 +135,11 @@ def _content_tiers(s: Snapshot) -> dict[str, Value]:
     }
 
 
+def _sent_tiers(s: Snapshot) -> dict[str, Value]:
+    inner = s.internals
+    return {"memory": inner.sent_recent, "cache": inner.sent_cached, "store": inner.sent_new}
+
+
 def _announced(s: Snapshot) -> dict[str, Value]:
     return {"announced": s.announced, "unannounced": s.unannounced}
 
@@ -271,6 +276,15 @@ METRICS: Final[tuple[Metric, ...]] = (
         _content_tiers,
         "tier",
         ("memory", "filter", "cache", "store"),
+    ),
+    Metric(
+        "gossamer_sent_links",
+        "counter",
+        "Links to partitions of other workers, this run: known to be sent by the exact memory or by the cache, or put "
+        "into the inbox in the store",
+        _sent_tiers,
+        "tier",
+        ("memory", "cache", "store"),
     ),
     Metric(
         "gossamer_cache_failures",

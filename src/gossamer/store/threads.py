@@ -6,7 +6,7 @@ busier the crawl, the larger the transactions, and the cost per page falls.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -204,6 +204,8 @@ class WriterThread:
         self.patience = patience
         self.slow_after = slow_after
         self.outlasts_full_disk = False
+        self.prepare: Callable[[Batch], Awaitable[None]] | None = None
+        """Looks at a batch before it is committed, and may leave candidates out of it. Never fails."""
         self.failing: StoreFailed | None = None  # why the last try to commit did not succeed
         self.slow = False  # the commit under way takes very long
         self.batch = Batch()
@@ -303,6 +305,8 @@ class WriterThread:
             self._in_hand, self.batch = self.batch, Batch()
             waiters, self._waiters = self._waiters, []
             batch = self._in_hand
+            if self.prepare is not None:
+                await self.prepare(batch)
             committed = await self._commit(batch)
             self._in_hand = None
             self.commits += 1

@@ -235,7 +235,7 @@ complete -c gossamer -n '_shtab_gossamer_using verify' -l dir -xka "(__fish_comp
 complete -c gossamer -n '_shtab_gossamer_using verify' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l blobs -x -d 'archive of the crawl: file:DIR or s3://BUCKET/PREFIX (default: its stored location)'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file of the crawl (default: gossamer.toml if present)'
-complete -c gossamer -n '_shtab_gossamer_using verify' -l repair -d 'repair what can be repaired safely; the crawl must not be running'
+complete -c gossamer -n '_shtab_gossamer_using verify' -l repair -d 'repair what can be repaired safely; the crawl must not be running, or only orphaned objects are deleted'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l json -d 'print a JSON object'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l quiet -d 'print no progress'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a simulate -d 'compare orderings or recrawl policies without fetching'

@@ -322,7 +322,7 @@ _shtab_gossamer_verify_options=(
   "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR or s3\:\/\/BUCKET\/PREFIX (default\: its stored location)]:URL:"
   "--config[configuration file of the crawl (default\: gossamer.toml if present)]:FILE:_files"
-  "--repair[repair what can be repaired safely\; the crawl must not be running]"
+  "--repair[repair what can be repaired safely\; the crawl must not be running, or only orphaned objects are deleted]"
   "--json[print a JSON object]"
   "--quiet[print no progress]"
 )

@@ -34,7 +34,7 @@ from gossamer.config.policies import (
 )
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.announcer import DocumentAnnouncer
-from gossamer.crawl.document.known import DocumentOwners
+from gossamer.crawl.document.known import DocumentOwners, SentLinkMemory, SentLinkTest
 from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
@@ -83,7 +83,7 @@ from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
 from gossamer.fetch.robots import RobotsPolicy
 from gossamer.filter.canonical import Canonical, Canonicaliser
-from gossamer.filter.domains import registrable_domain
+from gossamer.filter.domains import domain_of, registrable_domain
 from gossamer.filter.identity import Identities, LearnedParameter, LearningPolicy, ParameterLearner
 from gossamer.filter.links import LinkResolver
 from gossamer.frontier.breaker import BreakerPolicy
@@ -268,12 +268,27 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     reordering = Reordering(policies.ordering, store)
     observers.subscribe(network.requester, counters, host_contexts, entry.feedback, requeue, reordering, events)
 
-    # Of this life, so that nothing is found that a store does not have which was replaced by an older copy.
-    epoch = secrets.randbits(63)
-    cache = open_cache(config.cache, known.crawl_id, epoch, epoch, known.announced, chance, observers.cache_failing)
+    epoch = secrets.randbits(63) if member is None else int(member.epoch)
+    cache = open_cache(
+        config.cache,
+        known.crawl_id,
+        # Without other workers that of this life: a directory may have been replaced by an older copy.
+        epoch if member is None else member.generation,
+        admission_rules_for(config, len(entry.scope_seeds)).version,
+        epoch,
+        known.announced,
+        chance,
+        observers.cache_failing,
+    )
     owners = None if cache is None else DocumentOwners(cache.owners, queries.content_owners)
     if owners is not None:
         observers.subscribe(owners)
+    sent_links: SentLinkTest | None = None
+    if member is not None:
+        memory = SentLinkMemory(None if cache is None else cache.sent_links)
+        sent_links = SentLinkTest(memory, member.owns, lambda host: domain_of(host)[1])
+        observers.subscribe(sent_links)
+        store.prepare = sent_links.leave_out_sent
     if cache is not None and cache.documents is not None:
         observers.subscribe(DocumentAnnouncer(cache.documents, texts=config.cache.text))
     documents = _documents_for(config, stored, entry, state, hosts, settler, owners)
@@ -365,6 +380,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         contents=documents.duplicates.contents,
         cache=cache,
         owners=owners,
+        sent_links=sent_links,
     )
     if member is not None:
         member.attach(crawl, stored.writer)

@@ -21,7 +21,7 @@ from gossamer.config.policies import (
     trap_exemption,
 )
 from gossamer.crawl.document.admission import Admission
-from gossamer.crawl.document.known import DocumentOwners
+from gossamer.crawl.document.known import DocumentOwners, SentLinkTest
 from gossamer.crawl.engine import Engine
 from gossamer.crawl.run.cache import OpenCache
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -117,6 +117,7 @@ class Crawl:
     contents: ContentSeen[int]
     cache: OpenCache | None
     owners: DocumentOwners | None  # None without a cache
+    sent_links: SentLinkTest | None  # None where no workers share the crawl
     member: CrawlMember | None = None  # where workers share the crawl
 
     def open_reader(self) -> CrawlReader:
@@ -137,10 +138,18 @@ class Crawl:
             self.trap_accounts.change_exemption(trap_exemption(config))
         self.reordering.change_rules(priorities)
         self.engine.readmission.change_rules(admission_rules_for(config, len(self.scope_seeds)))
+        self.forget_sent_links()
         requeue = self.engine.requeue
         requeue.planner.reconfigure(config.recrawl, policy, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
         self.engine.pump_soon()
+
+    def forget_sent_links(self) -> None:
+        """The rules have changed: links that their owners refused may be welcome now."""
+        if self.sent_links is not None:
+            self.sent_links.clear()
+        if self.cache is not None:
+            self.cache.change_rules(self.engine.readmission.rules.with_seed_hosts(len(self.scope_seeds)).version)
 
     def change_page_limit(self, pages: int | None) -> None:
         """Stop when this number of pages is stored; None for no limit. Not for a worker, whose part of the limit the

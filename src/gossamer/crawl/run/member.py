@@ -254,6 +254,12 @@ class Member:
         self._session.execute("start_run", max_pages, due_by)
 
     @property
+    def generation(self) -> int:
+        """Of the crawl; what a cache has of others is void."""
+        assert self._joined is not None, "joined first"
+        return self._joined.generation
+
+    @property
     def view(self) -> View | None:
         return self.heartbeat.view
 

@@ -352,7 +352,7 @@ def _blobs_of(blobs: str | None, reader: CrawlReader) -> str | None:
     return None if remembered is None else str(remembered)
 
 
-def archive_in(blobs: str | None, directory: Path, living: Container[int] = ()) -> Archive:
+def archive_in(blobs: str | None, directory: Path, living: Callable[[], Container[int]] = frozenset[int]) -> Archive:
     """The archive with this URL; without one, the folder in the directory of its worker. Objects that the worker could
     not deliver yet are read from its spool there; those of `living` epochs are not listed, since more may come at any
     time. Raises ConfigError, MissingExtra."""
@@ -405,9 +405,7 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
     """For changes, while no other process uses the crawl: the parts of all workers. Raises NotThisCrawl or
     DirectoryInUse; then nothing was changed."""
     parts = _parts_of(location)
-    if store_kind(location.store).is_shared:
-        with closing(open_session(location)) as session:
-            end_silent_workers(session, LeaseTerms(), boot_time, sleep)
+    end_killed_workers(location)
     with ExitStack() as opened:
         if parts != [location.directory]:
             opened.callback(CrawlDirectory(location.directory, archive=False).close)
@@ -423,6 +421,39 @@ def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
             HeldPart(one.path, editor, archive_in(_blobs_of(location.blobs, editor), one.path))
             for one, editor in zip(held, editors, strict=True)
         ]
+
+
+def end_killed_workers(location: CrawlLocation) -> None:
+    """Declare workers dead that were killed, where workers share the store: that takes some seconds. Raises
+    StoreFailed."""
+    if store_kind(location.store).is_shared:
+        with closing(open_session(location)) as session:
+            end_silent_workers(session, LeaseTerms(), boot_time, sleep)
+
+
+def living_workers(location: CrawlLocation) -> frozenset[int]:
+    """The epochs of the workers that are alive; none where workers do not share the store. Raises StoreFailed."""
+    if not store_kind(location.store).is_shared:
+        return frozenset()
+    with closing(open_session(location)) as session:
+        return frozenset(int(epoch) for epoch, *_ in session.fetch_all("members"))
+
+
+def objects_of_the_dead(location: CrawlLocation, reader: CrawlReader) -> Archive | None:
+    """The archive in object storage of a crawl whose workers are alive, without what those have put; None if it is
+    elsewhere. Raises ConfigError, MissingExtra."""
+    blobs = _blobs_of(location.blobs, reader)
+    if blobs is None or not in_object_storage(blobs):
+        return None
+    return archive_in(blobs, location.directory, lambda: living_workers(location))
+
+
+def forget_caches(location: CrawlLocation) -> None:
+    """What caches know about documents may not hold any more, where workers share the store. Raises StoreFailed."""
+    if store_kind(location.store).is_shared:
+        with closing(open_session(location)) as session, session.transaction():
+            _, generation, *_ = session.fetch_one("crawl_now") or (None, 0)
+            session.execute("raise_generation", generation)
 
 
 def remove_crawl(location: CrawlLocation) -> None:

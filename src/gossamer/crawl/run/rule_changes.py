@@ -215,6 +215,11 @@ class Readmission:
             self._begin()
 
     @property
+    def rules(self) -> AdmissionRules:
+        """Those in force."""
+        return self._record.rules[-1]
+
+    @property
     def is_pending(self) -> bool:
         """Whether a pass is not complete: until then the crawl is not finished."""
         return self._wanted.is_set()

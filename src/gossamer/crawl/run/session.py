@@ -344,6 +344,7 @@ class Watch:
             seen=crawl.admission.seen_statistics(),
             contents=crawl.contents.statistics(),
             owners=crawl.owners,
+            sent_links=crawl.sent_links,
             wakings=self._wakings,
             hosts_failing=self._failing,
         )

@@ -386,6 +386,7 @@ class Steering:
         rules = self._rules_with_seeds(hosts)
         if rules is not crawl.admission.rules:
             crawl.admission.change_rules(rules)
+            crawl.forget_sent_links()
 
     # --- URLs ------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 from gossamer.model.batch import Batch, HintRecord, LinkGain, SitemapName
 from gossamer.model.partition import ID_BITS, ForeignUrl
 from gossamer.model.task import Candidate, Via
-from gossamer.model.units import HostKey
+from gossamer.model.units import Fingerprint, HostKey
 from gossamer.store.ports import Database, Ownership
 
 URLS: Final = "urls"
@@ -35,6 +35,7 @@ class Foreign:
         self._partition_of = partition_of
         self._partitions: dict[HostKey, int] = {}
         self._sent: set[HostKey] = set()  # hosts of URLs that were sent
+        self.urls: list[Fingerprint] = []  # those that the last `keep_own` has sent
 
     def has_sent(self, host: HostKey) -> bool:
         """Whether URLs of this host were sent: it may have a row soon, if it has none yet."""
@@ -60,8 +61,10 @@ class Foreign:
         hints, foreign_hints = self._split(batch.hints)
         names, foreign_names = self._split(batch.sitemap_names)
         hosts = {host_id: clock for host_id, clock in batch.hosts.items() if self.owns_row(host_id)}
+        self.urls = []
         for found in (foreign, back):
             self._send(URLS, found, _packed_url)
+            self.urls += [candidate.fingerprint for some in found.values() for candidate in some]
             if len(self._sent) >= _HOSTS_REMEMBERED:
                 self._sent.clear()
             self._sent.update(candidate.host for some in found.values() for candidate in some)

@@ -319,6 +319,7 @@ class TableWriter:
             replanned_to=again.replanned_to,
             reported=reported,
             outboxed=put_out,
+            sent=() if self._foreign is None else self._foreign.urls,
             returned=returned,
             reordered_to=reordered_to,
             captured=captured,
