@@ -14,7 +14,8 @@ import pytest
 from gossamer.lab.simweb.run import SimwebProcess
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_process import RETRY, Command, Scene, answered, gossamer, scene, small_web, wait_until
-from tests.integration.test_shared_crawl import OPTIONS, TTL, check_whole, facts, partitions, violations, workers
+from tests.integration.shared_crawls import partitions
+from tests.integration.test_shared_crawl import OPTIONS, TTL, check_whole, facts, violations, workers
 from tests.redis_server import RedisServer, running_redis
 
 pytestmark = pytest.mark.service
