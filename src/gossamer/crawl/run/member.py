@@ -356,7 +356,7 @@ class Member:
         self._grants = PageGrants(self._db, _WriterFence(writer, self.epoch, self._run_pages))
         crawl.engine.sharing = self
         crawl.frontier.gates.share_with(self.addresses, crawl.clock.now())
-        crawl.frontier.keep_partitions(frozenset(self.read.numbers))
+        self._read_partitions()
 
     async def run(self) -> None:
         """Until cancelled. Raises WorkerEnded when this life is over: what is not committed must be dropped."""
@@ -449,6 +449,13 @@ class Member:
         crawl, _ = self._opened()
         self.read.numbers = self._partitions.numbers()
         crawl.frontier.keep_partitions(frozenset(self.read.numbers))
+        self._share_budget()
+
+    def _share_budget(self) -> None:
+        crawl, joined = self._opened()[0], self._joined
+        assert joined is not None
+        if len(self._partitions):
+            crawl.engine.requeue.change_share(len(self._partitions) / joined.partitions, crawl.clock.now())
 
     async def _give(self, given: list[int]) -> None:
         """Start no visit there, let open ones end, commit everything about them; then give them up."""
@@ -469,6 +476,7 @@ class Member:
                 writer.forget_rows()
 
             await crawl.store.call(give)
+            self._share_budget()
 
     async def _see_to_rest(self) -> None:
         crawl, _ = self._opened()
