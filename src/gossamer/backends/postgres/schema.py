@@ -5,7 +5,7 @@ import psycopg
 from gossamer.backends.postgres.address import Address, Connection
 from gossamer.backends.postgres.statements import script
 from gossamer.errors import NotThisCrawl, OldSchema
-from gossamer.model.partition import PARTITIONS
+from gossamer.model.partition import DEFAULT_PARTITIONS
 
 VERSION = 2
 """Of the schema (table `schema_version`)."""
@@ -37,11 +37,17 @@ def check(connection: Connection, address: Address) -> int:
     return _partitions_of(connection)
 
 
-def bring_up(connection: Connection, address: Address) -> int:
-    """For a writer: create the tables, or migrate them. Returns the number of partitions. Raises NotThisCrawl."""
+def bring_up(connection: Connection, address: Address, partitions: int | None = None) -> int:
+    """For a writer: create the tables, with this number of partitions, or migrate them. Returns the number of
+    partitions. Raises NotThisCrawl, also if there is a crawl with another number."""
     version = version_of(connection)
     if version is not None:
         _check_known(version, address)
+        if partitions is not None and (known := _partitions_of(connection)) != partitions:
+            raise NotThisCrawl(
+                f"{address} has a crawl with {known} partitions, and their number cannot be changed; leave "
+                f"--partitions {partitions} out, or name another database"
+            )
     if version == VERSION:
         return _partitions_of(connection)
     scripts = (
@@ -56,7 +62,7 @@ def bring_up(connection: Connection, address: Address) -> int:
             for file in scripts:
                 connection.execute(script(file))
             if version is None:
-                for statement in first_rows(PARTITIONS):
+                for statement in first_rows(partitions or DEFAULT_PARTITIONS):
                     connection.execute(statement)
             connection.execute("UPDATE schema_version SET version = $1", (VERSION,))
     except psycopg.errors.DuplicateTable as error:
@@ -82,7 +88,7 @@ def first_rows(partitions: int) -> tuple[str, ...]:
 
 def _partitions_of(connection: Connection) -> int:
     row = connection.execute("SELECT partitions FROM schema_version").fetchone()
-    return PARTITIONS if row is None else int(row[0])
+    return DEFAULT_PARTITIONS if row is None else int(row[0])
 
 
 def _check_known(version: int, address: Address) -> None:

@@ -81,8 +81,9 @@ _OWN_FACTS = frozenset({PRICE, TOKENS, PACE, POSITION_KEY})
 class SharedTables(Tables, Protocol):
     """The tables of a crawl that several workers share."""
 
-    def prepare(self) -> int:
-        """Create or migrate the tables. Returns the number of partitions. Raises NotThisCrawl, StoreFailed."""
+    def prepare(self, partitions: int | None = None) -> int:
+        """Create or migrate the tables. Returns the number of partitions; with another one than there is, raises
+        NotThisCrawl. Raises StoreFailed."""
         ...
 
     def open_session(self, waiting: Seconds) -> Session:
@@ -248,6 +249,12 @@ class Member:
         self.owned.numbers = self.read.numbers = self._partitions.numbers()
         self.heartbeat.start()
 
+    @property
+    def partitions(self) -> int:
+        """Of the crawl."""
+        assert self._joined is not None, "joined first"
+        return self._joined.partitions
+
     def fact_name(self, name: str) -> str:
         """What each worker keeps for itself has its name, so that commits do not wait for each other's rows."""
         return f"{name}@{self.name}" if name in _OWN_FACTS else name
@@ -257,8 +264,7 @@ class Member:
 
     def owns_host(self, host: HostKey) -> bool:
         """`CrawlMember`."""
-        assert self._joined is not None, "joined first"
-        return self.owns(partition_of(registrable_domain(host), self._joined.partitions))
+        return self.owns(partition_of(registrable_domain(host), self.partitions))
 
     def start_run(self, max_pages: int | None, due_by: Instant) -> None:
         """A run of the crawl begins, for all workers. What a service that was killed has left open is not any more.
@@ -452,10 +458,9 @@ class Member:
         self._share_budget()
 
     def _share_budget(self) -> None:
-        crawl, joined = self._opened()[0], self._joined
-        assert joined is not None
+        crawl, _ = self._opened()
         if len(self._partitions):
-            crawl.engine.requeue.change_share(len(self._partitions) / joined.partitions, crawl.clock.now())
+            crawl.engine.requeue.change_share(len(self._partitions) / self.partitions, crawl.clock.now())
 
     async def _give(self, given: list[int]) -> None:
         """Start no visit there, let open ones end, commit everything about them; then give them up."""
