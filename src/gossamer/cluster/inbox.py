@@ -16,6 +16,7 @@ class Kind(Enum):
     URLS = "urls"
     GAINS = "gains"
     HINTS = "hints"
+    NAMES = "names"
     ORDER = "order"
     HOLD = "hold"
 

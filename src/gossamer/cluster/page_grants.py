@@ -38,6 +38,7 @@ class PageGrants:
         self._session, self._fence = session, fence
         self.granted = 0
         """Pages that this worker may store in its life."""
+        self._is_lowered = False  # below what is on record
         self.limited = True
         """Whether the crawl has a limit; assumed until it is known."""
 
@@ -49,8 +50,13 @@ class PageGrants:
         """Ask for more pages. Returns how many were added. Raises what `Fence.run` raises."""
         granted, limited = self._fence.run(self._raise)
         added = granted - self.granted
-        self.granted, self.limited = granted, limited
+        self.granted, self.limited, self._is_lowered = granted, limited, False
         return added
+
+    def lower_to(self, pages: int) -> None:
+        """The limit may have changed: until the next `ask`, keep only what is stored or in progress."""
+        self.granted = min(self.granted, pages) if self.limited else pages
+        self._is_lowered = True
 
     def give_back(self) -> None:
         """When idle: keep only what is stored. Raises what `Fence.run` raises."""
@@ -65,6 +71,8 @@ class PageGrants:
         _, max_pages = found
         if max_pages is None:
             return 0, False
+        if self._is_lowered:
+            self._session.execute("set_grant", self._fence.epoch, self.granted)
         spoken_for, workers = self._session.fetch_one("pages_spoken_for") or (0, 1)
         granted = self.granted + next_grant(max_pages - spoken_for, workers)
         self._session.execute("set_grant", self._fence.epoch, granted)

@@ -7,7 +7,11 @@ from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 
 PARTITIONS = 64
-"""Every domain belongs to one of these partitions permanently; a worker owns whole partitions."""
+"""Of a crawl by several workers over files of their own. Every domain belongs to one partition permanently; a worker
+owns whole partitions."""
+DEFAULT_PARTITIONS = 256
+"""Of a crawl in a store that workers share, unless another number is given when it is created."""
+MOST_PARTITIONS = 8192
 ID_BITS = 40
 """The bits of the id of a domain, host or URL that number it within its partition; those above are the partition, in a
 store that several workers share, and zero in one of a single worker's own."""

@@ -5,7 +5,6 @@ import gc
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +12,10 @@ from typing import NamedTuple
 import uvloop
 
 from gossamer.config.load import Config
-from gossamer.config.overrides import OVERRIDES_KEY, Overrides
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_part_database
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.run.signals import Interrupts
-from gossamer.crawl.run.steering import Steering
+from gossamer.crawl.run.steering import Steering, read_settings
 from gossamer.errors import UsageError
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
@@ -25,7 +23,6 @@ from gossamer.seed.lists import Seed
 from gossamer.service.access import token_in
 from gossamer.service.front_process import READY, Front, Listening, fork_front
 from gossamer.service.http_server import listen
-from gossamer.store.table.orders import Settings
 
 STORE_PATIENCE = 3600.0
 """Seconds for which a failing store (or a full disk) is retried before the crawl stops."""
@@ -170,15 +167,6 @@ async def _reload(steering: Steering, reread: Callable[[], Config], log: EventLo
     else:
         front.reload()
         log.event("rules.changed")
-
-
-def read_settings(location: CrawlLocation) -> tuple[int, Overrides]:
-    """The settings stored with the crawl, and their version; none where there is no crawl yet."""
-    if not crawl_exists(location):
-        return 0, Overrides()
-    with closing(open_part_database(location)) as db:
-        version, text = Settings(db).read(OVERRIDES_KEY)
-    return version, Overrides.from_text(text)
 
 
 _HERE = frozenset({"0.0.0.0", "127.0.0.1", "[::]", "[::1]"})

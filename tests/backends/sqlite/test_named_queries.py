@@ -12,7 +12,10 @@ CALLS = {"execute", "insert", "fetch_value", "fetch_one", "fetch_all", "fetch_ea
 ABOVE_THE_PORT = [*(SOURCE / "store" / "table").glob("*.py"), *(SOURCE / "reports" / "table").glob("*.py")]
 
 
-SHARED = {"send_to_inbox", "delete_from_inbox", "read_inbox", "share_crawl", "count_stored", "counters_of_others"}
+SHARED = {
+    *("send_to_inbox", "delete_from_inbox", "read_inbox", "tell_workers", "known_to_owners"),
+    *("count_stored", "counters_of_others"),
+}
 """Statements that run only where workers share a store (`backends/postgres/cluster.sql`)."""
 
 

@@ -29,7 +29,7 @@ from gossamer.errors import (
     NotThisCrawl,
     StoreFailed,
 )
-from gossamer.model.partition import PARTITIONS, PartitionList
+from gossamer.model.partition import DEFAULT_PARTITIONS, PartitionList
 from gossamer.model.units import Epoch, Seconds
 
 P = ParamSpec("P")
@@ -200,7 +200,7 @@ class PostgresDatabase:
         self.in_transaction = False
         self._open_connection = open_connection
         self._patience = patience
-        self._partitions = partitions or PartitionList(range(PARTITIONS))
+        self._partitions = partitions or PartitionList(range(DEFAULT_PARTITIONS))
         self._epoch = epoch
         self._sql = statements()
         self._closed = False
@@ -455,17 +455,17 @@ class PostgresTables:
 
     # --- workers ------------------------------------------------------------------------------------
 
-    def prepare(self) -> int:
+    def prepare(self, partitions: int | None = None) -> int:
         """Create the tables before a worker joins, if there are none. Returns the number of partitions. Raises as
-        `open_writer`, except for workers that are alive."""
+        `open_writer`, except for workers that are alive, and NotThisCrawl if there is a crawl with another number."""
 
         def set_up(connection: Connection) -> int:
             self._check_durable(connection)
-            return schema.create(connection, self.address)
+            return schema.create(connection, self.address, partitions)
 
-        connection, partitions = self._open(self._name, set_up, read_only=False)
+        connection, found = self._open(self._name, set_up, read_only=False)
         connection.close()
-        return partitions
+        return found
 
     def open_session(self, waiting: Seconds) -> PostgresSession:
         """A connection for the protocol of workers, opened when it is first used."""

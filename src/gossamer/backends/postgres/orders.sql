@@ -10,6 +10,9 @@ WHERE state = 0 AND ($1::integer[] IS NULL OR part = ANY ($1::integer[])) ORDER 
 -- name: answer_order
 UPDATE orders SET state = $1, answer = $2, body = '' WHERE id = $3 AND state = 0
 
+-- name: answered_orders
+SELECT id FROM orders WHERE state <> 0 ORDER BY id DESC LIMIT $1
+
 -- name: order_answer
 SELECT state, answer FROM orders WHERE id = $1
 
@@ -22,7 +25,9 @@ DELETE FROM orders WHERE id = $1 AND state <> 0
 -- name: forget_answered_orders
 DELETE FROM orders WHERE state <> 0 AND at < $1
 
+-- Workers learn of it with their next heartbeat.
 -- name: count_settings
+WITH told AS (UPDATE crawl SET rules_version = rules_version + 1)
 INSERT INTO facts (name, value) VALUES ('settings_version', '1')
 ON CONFLICT (name) DO UPDATE SET value = (facts.value::bigint + 1)::text
 

@@ -7,7 +7,7 @@ import psycopg
 from gossamer.backends.postgres.address import Address, Connection
 from gossamer.backends.postgres.statements import script
 from gossamer.errors import NotThisCrawl, OldSchema
-from gossamer.model.partition import PARTITIONS
+from gossamer.model.partition import DEFAULT_PARTITIONS
 
 VERSION = 3
 """Of the schema (table `schema_version`). The file `migration_N.sql` leads from version N - 1 to N."""
@@ -53,20 +53,20 @@ def steps(version: int, address: Address) -> list[int]:
     return list(range(version + 1, VERSION + 1))
 
 
-def create(connection: Connection, address: Address) -> int:
-    """For a writer: create the tables if there are none. Returns the number of partitions. Raises NotThisCrawl,
-    OldSchema."""
+def create(connection: Connection, address: Address, partitions: int | None = None) -> int:
+    """For a writer: create the tables, with this number of partitions, if there are none. Returns the number of
+    partitions. Raises NotThisCrawl, also if there is a crawl with another number, and OldSchema."""
     if version_of(connection) is not None:
-        return check(connection, address)
+        return _check_partitions(check(connection, address), partitions, address)
     try:
         with connection.transaction():
             for file in ("schema.sql", "cluster_schema.sql"):
                 connection.execute(script(file))
-            for statement in first_rows(PARTITIONS):
+            for statement in first_rows(partitions or DEFAULT_PARTITIONS):
                 connection.execute(statement)
     except psycopg.errors.DuplicateTable as error:
         if version_of(connection) is not None:  # another process was faster
-            return check(connection, address)
+            return _check_partitions(check(connection, address), partitions, address)
         raise NotThisCrawl(
             f"{address} has other tables and no crawl ({address.masked(str(error))}); use a database of its own, as by "
             "`createdb crawl`"
@@ -108,4 +108,13 @@ def first_rows(partitions: int) -> tuple[str, ...]:
 
 def _partitions_of(connection: Connection) -> int:
     row = connection.execute("SELECT partitions FROM schema_version").fetchone()
-    return PARTITIONS if row is None else int(row[0])
+    return DEFAULT_PARTITIONS if row is None else int(row[0])
+
+
+def _check_partitions(known: int, wanted: int | None, address: Address) -> int:
+    if wanted is not None and wanted != known:
+        raise NotThisCrawl(
+            f"{address} has a crawl with {known} partitions, and their number cannot be changed; leave "
+            f"--partitions {wanted} out, or name another database"
+        )
+    return known

@@ -51,7 +51,7 @@ function _shtab_gossamer_using
 end
 
 set -g _shtab_gossamer_commands crawl worker workers migrate serve demo simweb status hosts pages explain export index verify simulate dead schema completion
-set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --name --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --weight --what --workers --zipf -o
+set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --name --nodes --order --output --pages --partitions --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --weight --what --workers --zipf -o
 
 complete -c gossamer -e
 complete -c gossamer -f
@@ -77,6 +77,7 @@ complete -c gossamer -n '_shtab_gossamer_using crawl' -l delay -x -d 'wait at le
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l delay-factor -x -d 'wait at least X times as long as the last response took (default: 10)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l concurrency -x -d 'visit at most N hosts at a time (default: 80)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l workers -x -d 'crawl with N processes, each with its own share of the domains (default: 1)'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l partitions -x -d 'split the domains of a new crawl on PostgreSQL in N parts'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l user-agent -x -d 'user agent; include a contact address'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l dns -x -d 'name server to use; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l allow-private -l no-allow-private -d 'permit private and loopback addresses'
@@ -124,6 +125,7 @@ complete -c gossamer -n '_shtab_gossamer_using serve' -l delay -x -d 'wait at le
 complete -c gossamer -n '_shtab_gossamer_using serve' -l delay-factor -x -d 'wait at least X times as long as the last response took (default: 10)'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l concurrency -x -d 'visit at most N hosts at a time (default: 80)'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l workers -x -d 'crawl with N processes, each with its own share of the domains (default: 1)'
+complete -c gossamer -n '_shtab_gossamer_using serve' -l partitions -x -d 'split the domains of a new crawl on PostgreSQL in N parts'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l user-agent -x -d 'user agent; include a contact address'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l dns -x -d 'name server to use; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l allow-private -l no-allow-private -d 'permit private and loopback addresses'

@@ -497,9 +497,12 @@ def _readmission_for(
 ) -> Readmission:
     rules, known = admission_rules_for(opening.config, len(entry.scope_seeds)), stored.known.admission
     record = AdmissionRecord((rules,)) if known is None else known.changed_to(rules)
-    if record is not known:
+    is_left_to_others = opening.member is not None and not opening.member.begins_run
+    if is_left_to_others:
+        record = record.completed()
+    elif record is not known:
         state.store.batch.facts[ADMISSION_KEY] = record.to_text()
-    return Readmission(
+    readmission = Readmission(
         state,
         record,
         observers,
@@ -510,6 +513,9 @@ def _readmission_for(
         thread=stored.queries.thread,
         read_response=partial(read_response, stored.archive.reading),
     )
+    if is_left_to_others:
+        readmission.leave_to_others()
+    return readmission
 
 
 # --- frontier and network ------------------------------------------------------------------------

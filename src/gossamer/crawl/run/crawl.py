@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -43,7 +43,7 @@ from gossamer.model.units import HostKey, Seconds
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.table.reader import TableReader
-from gossamer.store.ports import ContactJournal, Delivery, Tables
+from gossamer.store.ports import ContactJournal, Database, Delivery, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.threads import ReaderThread, WriterThread
 
@@ -62,6 +62,44 @@ class CrawlMember(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def begins_run(self) -> bool:
+        """Whether this process starts a run of the crawl, and no other worker takes part yet."""
+        ...
+
+    @property
+    def takes_orders(self) -> bool:
+        """Whether orders are left to this worker."""
+        ...
+
+    @property
+    def rules_version(self) -> int:
+        """The version of rules, settings and seeds, as of the last heartbeat."""
+        ...
+
+    catch_up: Callable[[], Awaitable[None]] | None
+    """Applies the latest rules and settings. Called before orders and seeds from other workers are taken in."""
+
+    def open_reader(self) -> Database:
+        """A connection that reads the partitions of this worker. Raises StoreFailed."""
+        ...
+
+    def owns_host(self, host: HostKey) -> bool:
+        """Whether the host is in a partition of this worker."""
+        ...
+
+    def on_rules_changed(self) -> None:
+        """There may be another limit of pages."""
+        ...
+
+    async def announce_rules(self, config: str, max_pages: int | None) -> None:
+        """Have all workers use another configuration. Raises StoreFailed."""
+        ...
+
+    async def stop_crawl(self) -> None:
+        """Have all workers finish their visits and leave. Raises StoreFailed."""
+        ...
 
     async def run(self) -> None:
         """Beside the engine, until cancelled. Raises WorkerEnded."""
@@ -124,6 +162,10 @@ class Crawl:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
         return TableReader(self.tables.open_reader())
 
+    def open_own_reader(self) -> CrawlReader:
+        """The same; windows of URLs have those of this worker only."""
+        return self.open_reader() if self.member is None else TableReader(self.member.open_reader())
+
     def change_rules(self, config: Config) -> None:
         """Take scope rules, limits, host settings, priority rules and recrawl settings from another configuration, at
         once and for queued URLs too. Raises ConfigError; then nothing was changed."""
@@ -152,8 +194,7 @@ class Crawl:
             self.cache.change_rules(self.engine.readmission.rules.with_seed_hosts(len(self.scope_seeds)).version)
 
     def change_page_limit(self, pages: int | None) -> None:
-        """Stop when this number of pages is stored; None for no limit. Not for a worker, whose part of the limit the
-        supervisor sets."""
+        """Stop when this number of pages is stored; None for no limit. Not for one of several workers."""
         self.engine.change_page_limit(pages)
 
     async def until_delivered(self, may_leave: Callable[[], bool] = lambda: False) -> None:

@@ -15,7 +15,7 @@ import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -34,20 +34,23 @@ from gossamer.cluster.ports import Session
 from gossamer.cluster.share import shares, shortfall, surplus
 from gossamer.cluster.shared_addresses import GatePlan, SharedAddresses, exchange
 from gossamer.cluster.watch import Silent
+from gossamer.config.load import CONFIG_KEY
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import WORKER
 from gossamer.crawl.run.worker_figures import FigureTaker
 from gossamer.errors import DirectoryError, LeaseLost, StoreFailed
 from gossamer.fetch.robots import parse_robots
+from gossamer.filter.domains import partition_of, registrable_domain
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.loads import HostLoaded
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.partition import ID_BITS, PartitionList
 from gossamer.model.requeue import REFRESHING
-from gossamer.model.task import HostRecord
-from gossamer.model.units import Epoch, Instant, Seconds
+from gossamer.model.states import UrlState
+from gossamer.model.task import HostRecord, Via
+from gossamer.model.units import Epoch, HostKey, Instant, Seconds
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.price import PRICE
 from gossamer.store.ports import Database, Tables
@@ -56,6 +59,8 @@ from gossamer.store.table.writer import TableWriter
 
 T = TypeVar("T")
 
+ORDERS = 0
+"""The partition whose owner applies orders, and looks again at what former rules refused."""
 TURN = 0.1
 """Seconds between two looks at the lease."""
 LOOK = 0.25
@@ -77,8 +82,9 @@ _OWN_FACTS = frozenset({PRICE, TOKENS, PACE, POSITION_KEY})
 class SharedTables(Tables, Protocol):
     """The tables of a crawl that several workers share."""
 
-    def prepare(self) -> int:
-        """Create or migrate the tables. Returns the number of partitions. Raises NotThisCrawl, StoreFailed."""
+    def prepare(self, partitions: int | None = None) -> int:
+        """Create or migrate the tables. Returns the number of partitions; with another one than there is, raises
+        NotThisCrawl. Raises StoreFailed."""
         ...
 
     def open_session(self, waiting: Seconds) -> Session:
@@ -186,6 +192,7 @@ class Member:
         self._sending: set[asyncio.Task[FetchOutcome]] = set()
         self._cut_off: set[asyncio.Task[FetchOutcome]] = set()
         self._wants_grant = asyncio.Event()
+        self._limit_changed = False
         self._idle_since: float | None = None
         self._taking_in = asyncio.Lock()
         self._buried: set[Silent] = set()
@@ -193,6 +200,7 @@ class Member:
         """Whether there was no other worker when this one joined."""
         self._db: Database | None = None
         self._retired = False  # takes no partitions any more
+        self.catch_up: Callable[[], Awaitable[None]] | None = None
         self._joined: Joined | None = None
         self._crawl: Crawl | None = None
         self._writer: TableWriter | None = None
@@ -242,12 +250,22 @@ class Member:
         self.owned.numbers = self.read.numbers = self._partitions.numbers()
         self.heartbeat.start()
 
+    @property
+    def partitions(self) -> int:
+        """Of the crawl."""
+        assert self._joined is not None, "joined first"
+        return self._joined.partitions
+
     def fact_name(self, name: str) -> str:
         """What each worker keeps for itself has its name, so that commits do not wait for each other's rows."""
         return f"{name}@{self.name}" if name in _OWN_FACTS else name
 
     def owns(self, partition: int) -> bool:
         return partition in self._partitions
+
+    def owns_host(self, host: HostKey) -> bool:
+        """`CrawlMember`."""
+        return self.owns(partition_of(registrable_domain(host), self.partitions))
 
     def start_run(self, max_pages: int | None, due_by: Instant) -> None:
         """A run of the crawl begins, for all workers. Raises StoreFailed."""
@@ -258,6 +276,19 @@ class Member:
         """Of the crawl; what a cache has of others is void."""
         assert self._joined is not None, "joined first"
         return self._joined.generation
+
+    @property
+    def begins_run(self) -> bool:
+        return self.is_alone and not self.joins
+
+    @property
+    def takes_orders(self) -> bool:
+        return ORDERS in self.read.numbers
+
+    @property
+    def rules_version(self) -> int:
+        assert self._joined is not None, "joined first"
+        return self._joined.rules_version if self.view is None else self.view.rules_version
 
     @property
     def view(self) -> View | None:
@@ -337,7 +368,7 @@ class Member:
         self._grants = PageGrants(self._db, _WriterFence(writer, self.epoch, self._run_pages))
         crawl.engine.sharing = self
         crawl.frontier.gates.share_with(self.addresses, crawl.clock.now())
-        crawl.frontier.keep_partitions(frozenset(self.read.numbers))
+        self._read_partitions()
 
     async def run(self) -> None:
         """Until cancelled. Raises WorkerEnded when this life is over: what is not committed must be dropped."""
@@ -437,6 +468,12 @@ class Member:
         crawl, _ = self._opened()
         self.read.numbers = self._partitions.numbers()
         crawl.frontier.keep_partitions(frozenset(self.read.numbers))
+        self._share_budget()
+
+    def _share_budget(self) -> None:
+        crawl, _ = self._opened()
+        if len(self._partitions):
+            crawl.engine.requeue.change_share(len(self._partitions) / self.partitions, crawl.clock.now())
 
     async def _give(self, given: list[int]) -> None:
         """Start no visit there, let open ones end, commit everything about them; then give them up."""
@@ -459,6 +496,7 @@ class Member:
                 writer.forget_rows()
 
             await crawl.store.call(give)
+            self._share_budget()
 
     async def _see_to_rest(self) -> None:
         crawl, _ = self._opened()
@@ -498,18 +536,42 @@ class Member:
     async def _admit(self, messages: list[Message]) -> None:
         crawl, _ = self._opened()
         contents = unpack((message.kind.value, message.body) for message in messages)
+        if self.catch_up is not None and (contents.changes or any(url.via is Via.SEED for url in contents.urls)):
+            await self.catch_up()
         excluded: Counter[str] = Counter()
         batch = crawl.store.batch
         batch.candidates += crawl.admission.admit_from_inbox(contents.urls, excluded)
         batch.gains += contents.gains
         batch.hints += contents.hints
         batch.sitemap_names += contents.names
+        # A queued URL that its former owner excludes may be in flight here; its visit excludes it.
+        batch.bulk_changes += [change for change in contents.changes if change.from_state is not UrlState.QUEUED]
         batch.received += [(message.part, message.id) for message in messages]
         for reason, n in excluded.items():
             crawl.counters.count(batch, "excluded:" + reason, n)
         self._idle_since = None
         crawl.store.hasten()
         await crawl.store.until_commit()
+
+    # --- steering -------------------------------------------------------------------------------------
+
+    async def announce_rules(self, config: str, max_pages: int | None) -> None:
+        """`CrawlMember`."""
+
+        def announce(db: Database) -> None:
+            db.write_rows("set_fact", [(CONFIG_KEY, config)])
+            db.execute("change_page_limit", max_pages)
+
+        await self._call(announce)
+
+    async def stop_crawl(self) -> None:
+        """`CrawlMember`."""
+        await self._call(lambda db: db.execute("stop_crawl"))
+
+    def on_rules_changed(self) -> None:
+        """`CrawlMember`."""
+        self._limit_changed = True
+        self._wants_grant.set()
 
     # --- limit and end --------------------------------------------------------------------------------
 
@@ -522,6 +584,9 @@ class Member:
         while True:
             await self._wants_grant.wait()
             self._wants_grant.clear()
+            if self._limit_changed:
+                self._limit_changed = False
+                grants.lower_to(self._run_pages() + crawl.engine.in_flight + len(crawl.engine.documents))
             if not await crawl.store.call(grants.ask):
                 if crawl.engine.is_resting:
                     self.on_idle()

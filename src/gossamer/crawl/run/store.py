@@ -5,6 +5,7 @@ import json
 import os
 import random
 import secrets
+from functools import partial
 from typing import NamedTuple
 
 from gossamer.backends.memory import MemoryArchive
@@ -162,7 +163,7 @@ def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, 
     NotThisCrawl if there is no crawl to resume, and StoreFailed."""
     if not tables.exist() and not seeds:
         raise no_crawl_in(config)
-    tables.prepare()
+    tables.prepare(config.cluster.partitions)
     file = WorkerFile(directory.path)
     name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
     terms = LeaseTerms(Seconds(config.cluster.ttl))
@@ -306,7 +307,7 @@ def table_writer(
     return TableWriter(
         db,
         captures,
-        domain_of,
+        domain_of if member is None else partial(domain_of, partitions=member.partitions),
         ordering,
         opening.clock,
         date_of_reported=planner.dates.date_of_reported,

@@ -223,10 +223,13 @@ class TableWriter:
         counts = Counter(batch.counters)
         hosts_before = self._hosts.created
         with self._transaction():
-            if batch.seeds and self._foreign is not None:
-                self._db.fetch_value("share_crawl")  # it does not end while URLs are added from outside
             self._add_seeds(batch, now)
+            new_elsewhere: frozenset[Url] = frozenset()
             if self._foreign is not None:
+                if batch.seeds:
+                    # Seeds may extend the scope. The lock keeps the crawl open while URLs are added from outside.
+                    self._db.execute("tell_workers")
+                    new_elsewhere = self._foreign.new_seeds(batch)
                 self._foreign.take_out(batch.received)
                 batch = self._foreign.keep_own(batch)
             candidates, put_out = batch.candidates, 0
@@ -244,7 +247,7 @@ class TableWriter:
                 returned = len(back)
                 added += back
             new_urls = len(added)
-            new_seeds = _seeds_among(added) if batch.seeds else frozenset()
+            new_seeds = _seeds_among(added) | new_elsewhere if batch.seeds else frozenset()
             valued = save_sitemaps(self._db, self._hosts, batch)
             reported = self._bring_forward(batch, counts)
             new_hosts = self._hosts.created - hosts_before
@@ -259,10 +262,12 @@ class TableWriter:
             forgiven = set()
             withdrawn: list[tuple[HostId, int]] = []
             for order in batch.bulk_changes:
-                for entry in apply_change(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
+                mine = order if self._foreign is None else self._foreign.keep_own_change(order)
+                for entry in apply_change(self._db, mine, self._prioritiser.standing, Instant(stamp), ordered):
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
-                withdrawn += order.withdrawn
+                withdrawn += mine.withdrawn
+                order.changed = mine.changed + len(order.url_ids) - len(mine.url_ids)
             if ordered:
                 counts.update(ordered)
             changes = self._links.add(batch.links, stamp)
