@@ -30,7 +30,7 @@ from gossamer.filter.domains import domain_of
 from gossamer.lab.simweb.config import preset
 from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.lab.simweb.server import Request
-from gossamer.model.partition import ID_BITS
+from gossamer.model.partition import DEFAULT_PARTITIONS, ID_BITS
 from gossamer.model.units import HostKey
 
 HOSTS = 1_000_000
@@ -85,6 +85,10 @@ class _Process:
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000
 
 
+def _partition_of(name: str) -> int:
+    return domain_of(HostKey(name), DEFAULT_PARTITIONS)[1]
+
+
 def _pages(web: SimwebProcess, since: float) -> list[Request]:
     return [request for request in web.requests() if request.read_at >= since and request.target != "/robots.txt"]
 
@@ -93,7 +97,7 @@ def _wait_for_page(web: SimwebProcess, since: float, of: set[int] | None = None)
     """When the first page was asked for; `of`: of a host in these partitions."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        found = [r.read_at for r in _pages(web, since) if of is None or domain_of(HostKey(r.host))[1] in of]
+        found = [r.read_at for r in _pages(web, since) if of is None or _partition_of(r.host) in of]
         if found:
             return min(found)
         time.sleep(0.1)
@@ -119,7 +123,7 @@ def _fill(url: str, names: Sequence[str], port: int) -> None:
     with psycopg.connect(url) as db:
         there = {domain for (domain,) in db.execute("SELECT domain FROM domains")}
     names = [name for name in names if name not in there]
-    parts = [domain_of(HostKey(name))[1] for name in names]
+    parts = [_partition_of(name) for name in names]
     numbers: Counter[int] = Counter()
     ids = []
     for part in parts:
