@@ -41,7 +41,7 @@ from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.ordering import Novelty, Ordering
 from gossamer.model.batch import Batch, HostClock, RetiredHost
 from gossamer.model.loads import HostRequest, LoadRequest
-from gossamer.model.partition import ID_BITS, PARTITIONS
+from gossamer.model.partition import DEFAULT_PARTITIONS, ID_BITS
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
@@ -263,7 +263,7 @@ class _Spent(NamedTuple):
 def _commits(db: Database, pages: int, per_batch: int, server: MeasuredServer | None = None) -> list[_Spent]:
     """What a page costs at the beginning of a crawl, and then in its middle, half as many pages."""
     clock = VirtualClock()
-    crawl = _Crawl(1, 1 if server is None else PARTITIONS)
+    crawl = _Crawl(1, 1 if server is None else DEFAULT_PARTITIONS)
     timed = _Timed(db)
     found = []
     with closing(TableWriter(timed, _NoFiles(), crawl.domain_of, Mercator(), clock)) as writer:

@@ -196,6 +196,7 @@ class Member:
         self._idle_since: float | None = None
         self._taking_in = asyncio.Lock()
         self._buried: set[Silent] = set()
+        self._beat_at_start = 0  # of this worker, when the run began
         self.is_alone = False
         """Whether there was no other worker when this one joined."""
         self._db: Database | None = None
@@ -270,6 +271,12 @@ class Member:
     def start_run(self, max_pages: int | None, due_by: Instant) -> None:
         """A run of the crawl begins, for all workers. Raises StoreFailed."""
         self._session.execute("start_run", max_pages, due_by)
+        self._beat_at_start = int(self._session.fetch_value("beat_of", self.epoch))
+
+    def state_of_run(self, view: View) -> str:
+        """The state of the crawl; one that was read before this run had begun is that of the last run."""
+        read_since = any(member.epoch == self.epoch and member.beat > self._beat_at_start for member in view.members)
+        return view.state if read_since else "running"
 
     @property
     def generation(self) -> int:
@@ -431,8 +438,9 @@ class Member:
         crawl, _ = self._opened()
         if any(member.draining and member.epoch == self.epoch for member in view.members) and not crawl.engine.stopping:
             crawl.engine.stop("requested")
-        if view.state in crawl_end.ENDED and not crawl.engine.stopping:
-            reason = {"finished": "finished", "page_limit": "page_limit"}.get(view.state, "requested")
+        state = self.state_of_run(view)
+        if state in crawl_end.ENDED and not crawl.engine.stopping:
+            reason = {"finished": "finished", "page_limit": "page_limit"}.get(state, "requested")
             crawl.engine.end(reason)  # type: ignore[arg-type]
 
     async def _bury(self, silent: Silent) -> None:

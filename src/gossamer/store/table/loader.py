@@ -62,6 +62,8 @@ class TableLoader:
 
     def _records(self, host_ids: list[HostId]) -> dict[HostId, tuple[HostRecord, list[RobotsRecord]]]:
         """Raises StoreFailed for a host that has no row."""
+        if not host_ids:
+            return {}
         wanted = [(host_id,) for host_id in host_ids]
         rows = self._db.fetch_each("host_record", wanted)
         robots = self._db.fetch_each("host_robots", wanted)
