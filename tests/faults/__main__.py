@@ -119,8 +119,11 @@ class Run:
             starter.ended()
         faults = asyncio.create_task(schedule.run(60 * self._options.minutes, self._options.faults))
         await self._tend(fleet, schedule, faults)
-        faults.cancel()
-        await asyncio.gather(faults, return_exceptions=True)
+        if self._stuck is None:
+            await faults  # the last ones end what they have begun
+        else:
+            faults.cancel()
+            await asyncio.gather(faults, return_exceptions=True)
 
     async def _tend(self, fleet: Fleet, schedule: Schedule, faults: "asyncio.Task[None]") -> None:
         """Until the crawl has finished and all workers have ended."""
