@@ -10,6 +10,8 @@ status is 1 if anything is wrong. The times in the table are those until
   * workers commit and fetch again, after PostgreSQL is back;
   * no worker does without the cache, after Redis is back;
   * all spools are empty, after the storage is back.
+
+Faults during which PostgreSQL was away too have no time.
 """
 
 import argparse
@@ -119,8 +121,11 @@ class Run:
             starter.ended()
         faults = asyncio.create_task(schedule.run(60 * self._options.minutes, self._options.faults))
         await self._tend(fleet, schedule, faults)
-        faults.cancel()
-        await asyncio.gather(faults, return_exceptions=True)
+        if self._stuck is None:
+            await faults  # the last ones end what they have begun
+        else:
+            faults.cancel()
+            await asyncio.gather(faults, return_exceptions=True)
 
     async def _tend(self, fleet: Fleet, schedule: Schedule, faults: "asyncio.Task[None]") -> None:
         """Until the crawl has finished and all workers have ended."""
@@ -147,7 +152,7 @@ class Run:
 
     def _figures(self, events: list[Event], fleet: Fleet, judge: Judge, took: float) -> Json:
         stuck = [] if self._stuck is None else [self._stuck]
-        not_over = sorted({event.kind for event in events if event.recovered is None})
+        not_over = sorted({event.kind for event in events if not event.recovered})
         return {
             "seed": self._options.seed,
             "seconds": round(took, 1),
@@ -158,7 +163,7 @@ class Run:
             "orphans": judge.orphans,
             "faults": len(events),
             "kinds": recoveries(events),
-            "events": [[event.at, event.kind, event.recovered] for event in events],
+            "events": [[event.at, event.kind, event.seconds] for event in events],
             "ended_by_themselves": dict(fleet.deaths),
             "left_out": self._left_out,
             "problems": [*stuck, *(f"not over: {kind}" for kind in not_over), *judge.problems],
@@ -166,14 +171,14 @@ class Run:
 
 
 def recoveries(events: list[Event]) -> dict[str, dict[str, float]]:
-    """By kind of fault: how many there were, how many are over, and how long that took."""
+    """By kind of fault: how many there were, how many are over, and how long that took (`Event`)."""
     kinds: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         kinds[event.kind].append(event)
     found = {}
     for kind, of_kind in sorted(kinds.items()):
-        times = sorted(event.recovered for event in of_kind if event.recovered is not None)
-        figures: dict[str, float] = {"faults": len(of_kind), "recovered": len(times)}
+        times = sorted(event.seconds for event in of_kind if event.seconds is not None)
+        figures: dict[str, float] = {"faults": len(of_kind), "recovered": sum(event.recovered for event in of_kind)}
         if times:
             figures |= {"p50": _quantile(times, 0.5), "p99": _quantile(times, 0.99), "longest": round(times[-1], 2)}
         found[kind] = figures

@@ -6,6 +6,7 @@ them happen, in proportion.
 """
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -32,11 +33,13 @@ Fault = Callable[[], Awaitable[None]]
 
 @dataclass(slots=True)
 class Event:
-    """One fault. `recovered` is in seconds: after its end; for one that has no end, after its beginning."""
+    """One fault. `seconds` until it was `recovered` count from its end, or from its beginning if it has no end; there
+    are none if PostgreSQL was away meanwhile, without which nothing else recovers."""
 
     kind: str
     at: float
-    recovered: float | None = None
+    recovered: bool = False
+    seconds: float | None = None
     is_over: bool = False
 
 
@@ -57,7 +60,7 @@ class Schedule:
         self._chances = {lane: random.Random(f"{seed} {lane}") for lane in PAUSES}
         self.events: list[Event] = []
         self._began = time.monotonic()
-        self._database_back = 0.0
+        self._database_back = 0.0  # inf while it is away
         lost = [self.lose_machine] if any(worker.remote for worker in fleet.workers) else []
         full = [self.fill_spool_disk] if disk else []
         step = [self.step_clock] if around.clock is not None else []
@@ -112,11 +115,10 @@ class Schedule:
     async def _recover(
         self, event: Event, since: float, is_over: Callable[[], bool], *, needs_database: bool = True
     ) -> None:
-        """Wait until a fault is over that ended, or began, at `since`. What needs the database cannot recover while it
-        is away; that time does not count."""
-        if await _until(lambda: is_over() or self._fleet.is_finished):
-            since = max(since, self._database_back) if needs_database else since
-            event.recovered = max(0.0, time.monotonic() - since)
+        """Wait until a fault is over that ended, or began, at `since`."""
+        event.recovered = await _until(lambda: is_over() or self._fleet.is_finished)
+        if event.recovered:
+            event.seconds = None if needs_database and self._database_back > since else time.monotonic() - since
         else:
             event.kind += " (NOT OVER)"
 
@@ -267,8 +269,8 @@ class Schedule:
 
     @contextmanager
     def _database_away(self) -> Iterator[None]:
-        """What other faults wait for: their recovery counts from the time at which workers commit again."""
-        self._database_back = time.monotonic() + PATIENCE
+        """Until workers commit again."""
+        self._database_back = math.inf
         yield
         self._database_back = time.monotonic()
 

@@ -23,10 +23,11 @@ def test_a_crawl_by_four_workers_is_whole_after_faults_of_all_that_it_stands_on(
 
 
 def test_the_table_has_the_quantiles_of_each_kind_and_what_is_wrong() -> None:
-    events = [Event("worker killed", float(n), recovered=float(n), is_over=True) for n in range(1, 101)]
-    found = recoveries([*events, Event("Redis killed", 1.0)])
+    events = [Event("worker killed", float(n), recovered=True, seconds=float(n)) for n in range(1, 101)]
+    without_time = Event("worker killed", 101.0, recovered=True)
+    found = recoveries([*events, without_time, Event("Redis killed", 1.0)])
 
-    assert found["worker killed"] == {"faults": 100, "recovered": 100, "p50": 50.0, "p99": 99.0, "longest": 100.0}
+    assert found["worker killed"] == {"faults": 101, "recovered": 101, "p50": 50.0, "p99": 99.0, "longest": 100.0}
     assert found["Redis killed"] == {"faults": 1, "recovered": 0}
     figures = dict.fromkeys(("seed", "seconds", "documents", "requests", "fetched_again", "copies", "orphans"), 1)
     shown = table(
@@ -39,6 +40,6 @@ def test_the_table_has_the_quantiles_of_each_kind_and_what_is_wrong() -> None:
             "problems": ["stored twice: http://a.test/"],
         }
     )
-    assert "worker killed                                 100    100   50.00   99.00   100.00" in shown
+    assert "worker killed                                 101    101   50.00   99.00   100.00" in shown
     assert "2 x status 1: no server" in shown and "not included: machine lost" in shown
     assert shown.endswith("PROBLEM: stored twice: http://a.test/")
