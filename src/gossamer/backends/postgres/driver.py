@@ -41,6 +41,8 @@ _GONE = ("08", "57P", "25P03")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 READER_PATIENCE = 30.0
 """Seconds for which a reader waits for a server that is gone, about."""
+WORKER_PATIENCE = 2.0
+"""The same for a worker, which asks again; it can end meanwhile."""
 COMMIT_PATIENCE = 600.0
 """The same for the writer while it cannot know whether its last transaction is on record."""
 _WRITER, _READER, _WORKER, _STEERING = "gossamer writer", "gossamer reader", "gossamer worker", "gossamer steering"
@@ -488,7 +490,7 @@ class PostgresTables:
             self.address.connect(_READER, read_only=True),
             lambda: self.address.connect(_READER, read_only=True),
             self.address,
-            patience=READER_PATIENCE,
+            patience=WORKER_PATIENCE,
             partitions=partitions,
             epoch=epoch,
         )
