@@ -20,7 +20,11 @@ from gossamer.config.load import make_config, with_underscores
 from gossamer.service.metrics import METRICS
 from tests.debian import unpacked
 from tests.dependencies import needed_by
-from tests.integration.crawl_process import wait_until
+from tests.integration.crawl_process import Command, scene, small_web, wait_until
+from tests.integration.test_shared_crawl import workers
+from tests.postgres_server import PostgresServer
+from tests.redis_server import running_redis
+from tests.s3_server import S3Server
 from tests.service.service_process import Service, lasting_port
 from tests.test_docs import options_of
 
@@ -41,14 +45,23 @@ def promtool(*arguments: str | Path) -> str:
     return done.stdout
 
 
-def expressions_of_dashboard() -> list[str]:
-    panels = json.loads((GRAFANA / "dashboards" / "gossamer.json").read_text(encoding="utf-8"))["panels"]
+DASHBOARDS = {
+    path.name: json.loads(path.read_text(encoding="utf-8")) for path in sorted((GRAFANA / "dashboards").iterdir())
+}
+
+
+def expressions_of_dashboards() -> list[str]:
+    panels = [panel for dashboard in DASHBOARDS.values() for panel in dashboard["panels"]]
     return [target["expr"] for panel in panels for target in panel.get("targets", [])]
 
 
-def expressions_of_alerts() -> list[str]:
+def alert_rules() -> list[dict[str, str]]:
     groups = yaml.safe_load((DEPLOY / "alerts.yml").read_text(encoding="utf-8"))["groups"]
-    return [rule["expr"] for group in groups for rule in group["rules"]]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def expressions_of_alerts() -> list[str]:
+    return [rule["expr"] for rule in alert_rules()]
 
 
 def selected(expression: str) -> Iterator[tuple[str, str]]:
@@ -57,7 +70,7 @@ def selected(expression: str) -> Iterator[tuple[str, str]]:
         yield found[1], found[2] or ""
 
 
-ALL = [*expressions_of_dashboard(), *expressions_of_alerts()]
+ALL = [*expressions_of_dashboards(), *expressions_of_alerts()]
 
 
 def test_every_series_and_label_that_is_read_exists() -> None:
@@ -81,14 +94,14 @@ def check_names(expression: str) -> None:
         assert {label.strip() for label in kept.split(",")} <= labels
 
 
-def test_every_metric_is_on_the_dashboard() -> None:
-    shown = {SERIES[name].name for expression in expressions_of_dashboard() for name, _ in selected(expression)}
+def test_every_metric_is_on_a_dashboard() -> None:
+    shown = {SERIES[name].name for expression in expressions_of_dashboards() for name, _ in selected(expression)}
 
     assert [metric.name for metric in METRICS if metric.name not in shown] == []
 
 
-def test_prometheus_can_read_every_expression_of_the_dashboard(tmp_path: Path) -> None:
-    filled = [e.replace("$__rate_interval", "5m").replace("$instance", ".*") for e in expressions_of_dashboard()]
+def test_prometheus_can_read_every_expression_of_the_dashboards(tmp_path: Path) -> None:
+    filled = [e.replace("$__rate_interval", "5m").replace("$instance", ".*") for e in expressions_of_dashboards()]
     assert not any("$" in expression for expression in filled)
     rules = [{"record": f"shown:{number}", "expr": expression} for number, expression in enumerate(filled)]
     (tmp_path / "rules.yml").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
@@ -96,8 +109,9 @@ def test_prometheus_can_read_every_expression_of_the_dashboard(tmp_path: Path) -
     assert f"{len(rules)} rules found" in promtool("check", "rules", tmp_path / "rules.yml")
 
 
-def test_panels_lie_beside_each_other_and_have_numbers_of_their_own() -> None:
-    panels = json.loads((GRAFANA / "dashboards" / "gossamer.json").read_text(encoding="utf-8"))["panels"]
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_panels_lie_beside_each_other_and_have_numbers_of_their_own(name: str) -> None:
+    panels = DASHBOARDS[name]["panels"]
     taken: set[tuple[int, int]] = set()
 
     assert len({panel["id"] for panel in panels}) == len(panels)
@@ -112,6 +126,17 @@ def test_panels_lie_beside_each_other_and_have_numbers_of_their_own() -> None:
 def test_the_alert_rules_are_good_and_do_what_their_tests_say() -> None:
     assert f"{len(expressions_of_alerts())} rules found" in promtool("check", "rules", "alerts.yml")
     assert "SUCCESS" in promtool("test", "rules", "alerts_test.yml")
+
+
+def test_every_alert_has_a_test_in_which_it_fires() -> None:
+    tests = yaml.safe_load((DEPLOY / "alerts_test.yml").read_text(encoding="utf-8"))["tests"]
+    firing = {
+        found["alertname"] for test in tests for found in test.get("alert_rule_test", []) if found.get("exp_alerts")
+    }
+    for samples in (found for test in tests for found in test.get("promql_expr_test", [])):
+        firing |= set(re.findall(r'alertname="(\w+)"', samples["expr"] + str(samples["exp_samples"])))
+
+    assert {rule["alert"] for rule in alert_rules()} == firing
 
 
 @pytest.mark.parametrize("name", ["prometheus.yml", "prometheus-container.yml"])
@@ -137,6 +162,50 @@ def test_prometheus_reads_the_metrics_of_the_container_configuration_without_a_t
         with prometheus(tmp_path) as port:
             wait_until(lambda: value_of("gossamer_uptime_seconds", port) is not None, "a scrape")
             assert value_of("up", port) == "1"
+
+
+@pytest.mark.service
+def test_a_worker_exports_every_series_that_alerts_read(
+    tmp_path: Path, postgres_server: PostgresServer, s3: S3Server
+) -> None:
+    web = small_web(seed=33, hosts=16, pages=200, fault_rate=0.0)
+    url, port = postgres_server.create_database(), lasting_port()
+    options = ["--store", url, "--unsafe-store", "--blobs", s3.url("crawls/alerts"), "--keep-fresh", "--delay", 0.5]
+    with running_redis(tmp_path / "redis") as cache:
+        options += ["--cache", cache.url]
+        with scene(tmp_path, web, options) as stage, workers(stage, url, 0):
+            join = ["worker", "--store", url, "--unsafe-store", "--dir", stage.dir, "--metrics", f"127.0.0.1:{port}"]
+            with Command(*join) as worker:
+                wait_until(lambda: metric(port, 'gossamer_partitions{owner="self"}') or not worker.runs, "partitions")
+                found = metrics_at(port)
+
+                assert found['gossamer_partitions{owner="nobody"}'] == 0
+                assert found["gossamer_living_workers"] == 2 and found["gossamer_worker_deaths_total"] == 0
+                assert 0 < found["gossamer_lease_seconds"] <= 10
+                exported = {series.partition("{")[0] for series in found}
+                wanted = {series for expression in expressions_of_alerts() for series, _ in selected(expression)}
+                assert wanted - {"gossamer_errors_total"} <= exported  # it has a series for each error that occurred
+
+                worker.kill()
+            with Command(*join) as worker:
+                wait_until(lambda: metric(port, "gossamer_worker_deaths_total") or not worker.runs, "its death")
+                assert metric(port, "gossamer_worker_deaths_total") == 1
+
+
+def metrics_at(port: int) -> dict[str, float]:
+    """All samples by their names with labels; none if nobody listens yet."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        try:
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode()
+        except ConnectionRefusedError:
+            return {}
+    samples = [line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, _, value in samples}
+
+
+def metric(port: int, name: str) -> float:
+    return metrics_at(port).get(name, 0.0)
 
 
 @contextmanager
