@@ -182,9 +182,9 @@ def test_a_worker_exports_every_series_that_alerts_read(
             join = ["worker", "--store", url, "--unsafe-store", "--dir", stage.dir, "--metrics", f"127.0.0.1:{port}"]
             with Command(*join) as worker:
                 wait_until(lambda: metric(port, 'gossamer_partitions{owner="self"}') or not worker.runs, "partitions")
+                wait_until(lambda: not metrics_at(port)['gossamer_partitions{owner="nobody"}'], "all to be owned")
                 found = metrics_at(port)
 
-                assert found['gossamer_partitions{owner="nobody"}'] == 0
                 assert found["gossamer_living_workers"] == 2 and found["gossamer_worker_deaths_total"] == 0
                 assert 0 < found["gossamer_lease_seconds"] <= 10
                 exported = {series.partition("{")[0] for series in found}
@@ -451,7 +451,7 @@ def test_the_commands_of_compose_start_a_crawl_that_workers_share(
             Service(tmp_path / "crawl", *served, "--unsafe-store", "--host", "0.0.0.0") as service,
             ExitStack() as running,
         ):
-            ports = [service.metrics_port]
+            ports: list[int] = []
             for joining in JOINING:
                 ports.append(port := lasting_port())
                 words = [here.get(word, word) for word in joining["entrypoint"][1:]]
@@ -461,7 +461,8 @@ def test_the_commands_of_compose_start_a_crawl_that_workers_share(
                 assert worker.runs, worker.ended()
             for port in ports:
                 wait_until(lambda: metric(port, "gossamer_living_workers") == 4, "all workers")  # noqa: B023
-                wait_until(lambda: metric(port, 'gossamer_partitions{owner="self"}') == 16, "its share")  # noqa: B023
+                wait_until(lambda: metric(port, 'gossamer_partitions{owner="self"}') == 64, "its share")  # noqa: B023
+            wait_until(lambda: metric(service.metrics_port, "gossamer_uptime_seconds"), "metrics of the service")
 
 
 # --- Kubernetes ------------------------------------------------------------------------------------------

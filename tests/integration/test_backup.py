@@ -10,8 +10,9 @@ import pytest
 from gossamer.backends.objects.storage import ObjectStorage
 from tests.integration.crawl_checks import page_requests
 from tests.integration.crawl_process import RETRY, Scene, gossamer, now, scene, small_web, wait_until
+from tests.integration.shared_crawls import join, partitions
 from tests.integration.test_object_crawl import check_complete
-from tests.integration.test_shared_crawl import OPTIONS, TTL, join, partitions, workers
+from tests.integration.test_shared_crawl import OPTIONS, TTL, workers
 from tests.postgres_server import PostgresServer, binaries
 from tests.s3_server import S3Server
 
