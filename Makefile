@@ -103,6 +103,8 @@ lock: $(READY)   ## regenerate the lock files in requirements/ from pyproject.to
 	$(LOCK) --extra all --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/core.txt pyproject.toml requirements/build.in
 	$(LOCK) --constraint requirements/dev.txt --extra serve --output-file requirements/serve.txt pyproject.toml requirements/build.in
+	$(LOCK) --constraint requirements/dev.txt --extra serve --extra cluster --output-file requirements/cluster.txt pyproject.toml \
+	  requirements/build.in
 	$(LOCK) --constraint requirements/dev.txt --extra all --output-file requirements/all.txt pyproject.toml requirements/build.in
 
 LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url \

@@ -58,6 +58,7 @@ OURS: dict[str, tuple[str, ...]] = {
         *("model", "errors", "clock", "config", "seed", "crawl", "observe", "lab", "reports", "version"),
         *(
             "service.server",
+            "service.metrics_port",
             "service.shared_server",
             "workers",
             "library.crawl_status",
@@ -109,7 +110,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     ),
     "numpy": ("cli.simulate", "lab.simulate", "backends.postgres"),
     "obstore": ("backends.objects",),
-    "prometheus_client": ("service.metrics",),
+    "prometheus_client": ("service.metrics", "service.metrics_port"),
     "publicsuffixlist": ("filter",),
     "psycopg": ("backends.postgres",),
     "pycares": ("fetch.dns",),

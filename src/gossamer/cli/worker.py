@@ -1,7 +1,10 @@
 """`gossamer worker`: one more process for a crawl that workers share."""
 
 import argparse
+import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.cli import argparse_types as given
@@ -10,10 +13,10 @@ from gossamer.config.load import CONFIG_KEY, Config, config_from_text
 from gossamer.crawl.run.directory import ARCHIVE
 from gossamer.crawl.run.member import Worker
 from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl, store_kind
-from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.observe.display import choose_display
+from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.observe.display import Display, choose_display
 
-USAGE = "--store URL [--dir DIR] [--name NAME] [--weight X]"
+USAGE = "--store URL [--dir DIR] [--name NAME] [--weight X] [--metrics ADDRESS:PORT]"
 DESCRIPTION = """\
 Join a crawl that was started with gossamer crawl --store. All settings come
 from the store. Press Ctrl-C, or send SIGTERM, to leave: the worker finishes its
@@ -32,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--weight", metavar="X", type=float, default=1.0, help="share of the domains (default: 1)")
     parser.add_argument("--unsafe-store", action="store_true", help="accept a PostgreSQL server with fsync = off")
+    parser.add_argument(
+        "--metrics", metavar="ADDRESS:PORT", help="port for the metrics of this worker, for Prometheus (default: none)"
+    )
     parser.add_argument("--quiet", action="store_true", help="print no progress")
 
 
@@ -40,10 +46,28 @@ def run(arguments: argparse.Namespace) -> int:
 
     config, worker = worker_config(arguments)
     display = choose_display(config, sys.stderr)
+    address = given.text(arguments, "metrics")
     try:
-        return run_worker(config, worker, display=display)
+        if address is None:
+            return run_worker(config, worker, display=display)
+        with metrics_of(address, display) as shown:
+            return run_worker(config, worker, display=shown)
     finally:
         display.close()
+
+
+@contextmanager
+def metrics_of(address: str, display: Display) -> Iterator[Display]:
+    """A display that also serves metrics at an address, while the block runs. Raises UsageError."""
+    if importlib.util.find_spec("prometheus_client") is None:
+        raise MissingExtra("gossamer worker --metrics", "prometheus_client", "serve")
+    from gossamer.service.metrics_port import MetricsPort, metrics_address
+
+    port = MetricsPort(display, *metrics_address(address))
+    try:
+        yield port
+    finally:
+        port.shut_down()
 
 
 def worker_config(arguments: argparse.Namespace) -> tuple[Config, Worker]:

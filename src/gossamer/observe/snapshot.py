@@ -78,6 +78,17 @@ class CacheCounts(NamedTuple):
     unannounced: int = 0  # ... and those of which that is not certain
 
 
+@dataclass(frozen=True, slots=True)
+class SharingCounts:
+    """A worker among those that share a crawl."""
+
+    lease: float = 0.0  # seconds that are left; without a lease it contacts nobody
+    partitions: int = 0  # that it owns
+    free: int = 0  # partitions that nobody owns
+    workers: int = 0  # that are alive, itself included
+    deaths: int = 0  # of earlier lives of this worker: those that did not end by leaving
+
+
 PHASES: Final = ("dns", "connect", "tls", "first_byte", "body", "extract", "commit")
 """The timed phases of processing a document, in order."""
 
@@ -196,6 +207,7 @@ class Snapshot:
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
     worst_loop_lag: float = 0.0  # of this run
     politeness_violations: int = 0
+    sharing: SharingCounts | None = None  # of a crawl that workers share
     internals: Internals = Internals()
 
     paused: bool = False  # through the service: no visits are started

@@ -154,6 +154,10 @@ def _dns(s: Snapshot) -> dict[str, Value]:
     }
 
 
+def _partitions(s: Snapshot) -> dict[str, Value]:
+    return {} if s.sharing is None else {"self": s.sharing.partitions, "nobody": s.sharing.free}
+
+
 def _refresh_results(s: Snapshot) -> dict[str, Value]:
     return {"not_modified": s.not_modified, "unchanged": s.unchanged, "changed": s.changed}
 
@@ -423,6 +427,33 @@ METRICS: Final[tuple[Metric, ...]] = (
         "gauge",
         "Hosts with a higher minimum value of a recrawl, because they allow too few visits",
         lambda s: s.freshness.dear_hosts,
+    ),
+    # workers that share a crawl
+    Metric(
+        "gossamer_lease_seconds",
+        "gauge",
+        "Time left of the lease of this worker, renewed every few seconds; at 0 it contacts nobody",
+        lambda s: None if s.sharing is None else s.sharing.lease,
+    ),
+    Metric(
+        "gossamer_partitions",
+        "gauge",
+        "Partitions of domains that this worker owns, and those that nobody owns",
+        _partitions,
+        "owner",
+        ("self", "nobody"),
+    ),
+    Metric(
+        "gossamer_living_workers",
+        "gauge",
+        "Workers that share the crawl, this one included",
+        lambda s: None if s.sharing is None else s.sharing.workers,
+    ),
+    Metric(
+        "gossamer_worker_deaths",
+        "counter",
+        "Earlier lives of this worker that did not end by leaving: it was killed, or declared dead by others",
+        lambda s: None if s.sharing is None else s.sharing.deaths,
     ),
     # the process
     Metric(

@@ -58,6 +58,10 @@ FROM workers w JOIN fence f USING (epoch) WHERE f.alive OR $1::boolean ORDER BY 
 -- name: live_of_workers
 SELECT l.status FROM workers w JOIN live l ON l.worker = w.name WHERE w.state IN ('active', 'draining') ORDER BY w.name
 
+-- Partitions that nobody owns, and earlier lives of a worker that did not end by leaving.
+-- name: free_and_deaths
+SELECT (SELECT count(*) FROM partitions WHERE epoch IS NULL), (SELECT count(*) FROM workers WHERE name = $1 AND state = 'dead')
+
 -- Death. The lock waits for a commit or a heartbeat in progress.
 -- name: lock_fence
 SELECT 1 FROM fence WHERE epoch = $1 AND alive FOR UPDATE

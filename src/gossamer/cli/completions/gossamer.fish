@@ -51,7 +51,7 @@ function _shtab_gossamer_using
 end
 
 set -g _shtab_gossamer_commands crawl worker workers migrate serve demo simweb status hosts pages explain export index verify simulate dead schema completion
-set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --name --nodes --order --output --pages --partitions --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --weight --what --workers --zipf -o
+set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --metrics --mime --min-pages --more --name --nodes --order --output --pages --partitions --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --weight --what --workers --zipf -o
 
 complete -c gossamer -e
 complete -c gossamer -f
@@ -97,6 +97,7 @@ complete -c gossamer -n '_shtab_gossamer_using worker' -l dir -xka "(__fish_comp
 complete -c gossamer -n '_shtab_gossamer_using worker' -l name -x -d 'name of this worker, and of its folder in DIR'
 complete -c gossamer -n '_shtab_gossamer_using worker' -l weight -x -d 'share of the domains (default: 1)'
 complete -c gossamer -n '_shtab_gossamer_using worker' -l unsafe-store -d 'accept a PostgreSQL server with fsync = off'
+complete -c gossamer -n '_shtab_gossamer_using worker' -l metrics -x -d 'port for the metrics of this worker, for Prometheus (default: none)'
 complete -c gossamer -n '_shtab_gossamer_using worker' -l quiet -d 'print no progress'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a workers -d 'list the workers that share a crawl, or ask one to leave'
 complete -c gossamer -n '_shtab_gossamer_using workers' -s h -l help -d 'show this help message and exit'

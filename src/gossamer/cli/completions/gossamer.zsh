@@ -339,6 +339,7 @@ _shtab_gossamer_worker_options=(
   "--name[name of this worker, and of its folder in DIR]:NAME:"
   "--weight[share of the domains (default\: 1)]:X:"
   "--unsafe-store[accept a PostgreSQL server with fsync \= off]"
+  "--metrics[port for the metrics of this worker, for Prometheus (default\: none)]:ADDRESS:PORT:"
   "--quiet[print no progress]"
 )
 

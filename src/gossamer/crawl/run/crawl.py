@@ -41,6 +41,7 @@ from gossamer.fetch.ports import SchemeFetcher
 from gossamer.frontier.frontier import Frontier
 from gossamer.model.units import HostKey, Seconds
 from gossamer.observe.audit import PolitenessAudit
+from gossamer.observe.snapshot import SharingCounts
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.table.reader import TableReader
 from gossamer.store.ports import ContactJournal, Database, Delivery, Tables
@@ -112,6 +113,10 @@ class CrawlMember(Protocol):
     def retire(self) -> None:
         """Give up all partitions after the last commit, and take no others, in the thread of the store. Raises
         StoreFailed, WorkerEnded."""
+        ...
+
+    def counts(self) -> SharingCounts:
+        """For the metrics."""
         ...
 
     def leave(self) -> None:

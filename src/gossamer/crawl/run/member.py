@@ -51,6 +51,7 @@ from gossamer.model.requeue import REFRESHING
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Via
 from gossamer.model.units import Epoch, HostKey, Instant, Seconds
+from gossamer.observe.snapshot import SharingCounts
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.price import PRICE
 from gossamer.store.ports import Database, Tables
@@ -76,6 +77,7 @@ END = 0.5
 LONGEST_END = 5.0
 """... and at last."""
 _STATS = 1.0
+_COUNTS = 5.0
 _OWN_FACTS = frozenset({PRICE, TOKENS, PACE, POSITION_KEY})
 
 
@@ -181,6 +183,7 @@ class Member:
         self.addresses = SharedAddresses(self._policy, politeness.min_delay, kept_for=terms.ttl)
         self._turned = boot_time()
         self._stats = "{}"
+        self._free = self._deaths = 0
         self.heartbeat = Heartbeat(
             tables.open_session(terms.waiting),
             self.epoch,
@@ -381,7 +384,7 @@ class Member:
         """Until cancelled. Raises WorkerEnded when this life is over: what is not committed must be dropped."""
         jobs = (self._keep_lease(), self._balance(), self._exchange(), self._take_in(), self._grant(), self._find_end())
         async with asyncio.TaskGroup() as group:
-            for job in (*jobs, self._publish()):
+            for job in (*jobs, self._publish(), self._count()):
                 group.create_task(job)
 
     async def _keep_lease(self) -> None:
@@ -634,6 +637,24 @@ class Member:
             with suppress(StoreFailed):
                 crawl.counters.rebase(await crawl.reads.ask(crawl.loader.counters_of_others))
             await asyncio.sleep(_STATS)
+
+    async def _count(self) -> None:
+        """Ask now and then what the metrics show of the whole crawl."""
+        while True:
+            with suppress(StoreFailed):
+                found = await asyncio.to_thread(self._session.fetch_one, "free_and_deaths", self.name)
+                self._free, self._deaths = found or (0, 0)
+            await asyncio.sleep(_COUNTS)
+
+    def counts(self) -> SharingCounts:
+        """For the metrics."""
+        return SharingCounts(
+            lease=max(0.0, self.heartbeat.lease.end() - boot_time()),
+            partitions=len(self._partitions),
+            free=self._free,
+            workers=0 if self.view is None else len(self.view.members),
+            deaths=self._deaths,
+        )
 
     # --- the end of this life -------------------------------------------------------------------------
 

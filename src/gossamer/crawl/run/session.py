@@ -438,6 +438,7 @@ class Watch:
             loop_lag=self._lag,
             worst_loop_lag=self._worst_lag,
             politeness_violations=crawl.audit.violations,
+            sharing=None if crawl.member is None else crawl.member.counts(),
             internals=self._internals(),
             paused=crawl.engine.paused,
             stopping=crawl.engine.stopping,
