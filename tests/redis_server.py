@@ -175,7 +175,8 @@ class SentinelGroup:
 
     def server(self) -> RedisServer:
         """The primary, as the first Sentinel says."""
-        return next(each for each in (self.primary, self.replica) if each.port == self.current())
+        port = self.current()
+        return next(each for each in (self.primary, self.replica) if each.port == port)
 
     def fail_over(self) -> None:
         """Order the first Sentinel to promote the replica. It does so in its own time."""

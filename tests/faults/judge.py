@@ -39,6 +39,11 @@ class Judge:
         truth = ground_truth(self._around.stage.web.web())
         with self._checking("outcomes"):
             pages = self._around.stage.pages()
+            states = {str(page["url"]): str(page["state"]) for page in pages}
+            lost = sorted(truth.all_urls() - states.keys())
+            assert lost == [], f"{len(lost)} URLs are not known: {lost[:5]}"
+            other = [f"{url} is {states[url]}" for url in sorted(truth.stored) if states[url] != "stored"]
+            assert other == [], f"{len(other)} pages are not stored: {other[:5]}"
             check_outcomes(truth, pages, copies=True)
             stored = {str(page["url"]) for page in pages if page["state"] == "stored"}
             self.documents, self.copies = len(stored), len(stored) - truth.documents

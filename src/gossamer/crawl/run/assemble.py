@@ -286,7 +286,8 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     sent_links: SentLinkTest | None = None
     if member is not None:
         memory = SentLinkMemory(None if cache is None else cache.sent_links)
-        sent_links = SentLinkTest(memory, member.owns, lambda host: domain_of(host)[1])
+        partitions = member.partitions
+        sent_links = SentLinkTest(memory, member.owns, lambda host: domain_of(host, partitions)[1])
         observers.subscribe(sent_links)
         store.prepare = sent_links.leave_out_sent
     if cache is not None and cache.documents is not None:
