@@ -5,7 +5,7 @@ A `CrawlReader` reads one store, also while a crawl writes to it; its methods ar
 iterators included, raise StoreFailed where the store cannot be read, and ArchiveError where a capture cannot be.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -152,8 +152,9 @@ class UrlReader(SeedHosts, Protocol):
         """The secret key of the crawl's fingerprints; 0 if it has none yet, and then it has no URLs either."""
         ...
 
-    def owner_of(self, partition: int) -> OwnerFact | None:
-        """Who owns a partition; None if there is one worker, who owns all."""
+    def owner_of(self, partition_of: Callable[[int], int]) -> OwnerFact | None:
+        """Who owns a partition; None if there is one worker, who owns all. `partition_of` gets the number of
+        partitions."""
         ...
 
     def learnt_parameters(self, host: HostKey) -> list[LearntFact]:

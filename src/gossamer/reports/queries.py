@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple, TypedDict
 from gossamer.config.overrides import HostOverride, Overrides
 from gossamer.config.policies import PolicyCache
 from gossamer.errors import ArchiveError
-from gossamer.filter.domains import domain_of
+from gossamer.filter.domains import domain_of, partition_of
 from gossamer.filter.identity import Identities
 from gossamer.filter.scope import Scope
 from gossamer.frontier.breaker import HostFailures
@@ -81,7 +81,7 @@ def _form(book: PolicyCache, text: str) -> Form:
 
 def _story(owners: _Owners, archive: Archive, book: PolicyCache, form: Form, running: bool) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
-    domain, partition, suffix = domain_of(form.host)
+    domain, _, suffix = domain_of(form.host)
     reader = owners.reader_of(form.host)
     identities, sought = _sought(reader, book, form)
     facts = _of_all(reader.facts(form.host, domain, suffix, form.origin, sought), form.host, book, owners)
@@ -89,7 +89,7 @@ def _story(owners: _Owners, archive: Archive, book: PolicyCache, form: Form, run
     ordered = Overrides.from_text(facts.orders).hosts.for_host(host)
     rules = rules_of(book, reader, host, domain, identities, ordered)
     record = None if facts.visit is None else _checked_record(archive, facts.visit)
-    owner = reader.owner_of(partition)
+    owner = reader.owner_of(partial(partition_of, domain))
     # The clock is read last, so that nothing on record is younger than now.
     story = build_story(form, facts, rules, now=book.clock.now(), running=running, record=record)
     return story if owner is None else replace(story, owner=owner)

@@ -90,5 +90,8 @@ HAVING count(*) > 0
 -- name: robots_fact
 SELECT status, fetched_at, expires_at, body, guessed_at, guess FROM robots WHERE origin = $1
 
+-- name: number_of_partitions
+SELECT partitions FROM crawl
+
 -- name: partition_owner
 SELECT p.part, w.name FROM partitions p LEFT JOIN workers w ON w.epoch = p.epoch WHERE p.part = $1

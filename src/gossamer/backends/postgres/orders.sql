@@ -10,9 +10,6 @@ WHERE state = 0 AND ($1::integer[] IS NULL OR part = ANY ($1::integer[])) ORDER 
 -- name: answer_order
 UPDATE orders SET state = $1, answer = $2, body = '' WHERE id = $3 AND state = 0
 
--- name: answered_orders
-SELECT id FROM orders WHERE state <> 0 ORDER BY id DESC LIMIT $1
-
 -- name: order_answer
 SELECT state, answer FROM orders WHERE id = $1
 

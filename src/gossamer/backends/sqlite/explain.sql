@@ -87,6 +87,9 @@ SELECT visits FROM suffixes WHERE suffix = ?
 -- name: robots_fact
 SELECT status, fetched_at, expires_at, body, guessed_at, guess FROM robots WHERE origin = ?
 
--- One worker owns everything.
+-- One worker owns everything: there are no partitions.
+-- name: number_of_partitions
+SELECT NULL
+
 -- name: partition_owner
 SELECT NULL, NULL WHERE ? IS NULL

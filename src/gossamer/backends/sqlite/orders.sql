@@ -10,9 +10,6 @@ WHERE state = 0 AND (?1 IS NULL OR part IN (SELECT value FROM json_each(?1))) OR
 -- name: answer_order
 UPDATE orders SET state = ?, answer = ?, body = '' WHERE id = ? AND state = 0
 
--- name: answered_orders
-SELECT id FROM orders WHERE state <> 0 ORDER BY id DESC LIMIT ?
-
 -- name: order_answer
 SELECT state, answer FROM orders WHERE id = ?
 

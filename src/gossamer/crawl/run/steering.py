@@ -97,7 +97,7 @@ class Steering:
     ) -> None:
         """`config`: without the overrides. `overrides`: the settings with which the crawl was opened, of this
         `version`; they have the crawl's own overrides of hosts. `on_stop` is called when the run is to end.
-        `is_served`: an API process waits for what the status of this worker says."""
+        `is_served`: the run is that of a service, so a pause is not over."""
         self._opened = opened
         self._base = config
         self._overrides = overrides
@@ -170,7 +170,7 @@ class Steering:
 
     def _must_look(self) -> bool:
         member = self._member
-        return member is None or self._is_served or self._takes_orders or member.rules_version != self._rules_version
+        return member is None or self._takes_orders or member.rules_version != self._rules_version
 
     async def _follow_ownership(self, takes_orders: bool) -> None:
         """Of several workers, the one that takes orders looks at refused links again, too."""
@@ -189,9 +189,7 @@ class Steering:
             await self._apply((await self._connection.run(self._look))._replace(orders=[]))
 
     def _begin(self) -> None:
-        """From now on the status says that orders are applied."""
-        if not self._is_served:
-            return
+        """From now on the status says what is applied."""
         self._opened.crawl.engine.events.subscribe(self._outcomes)
         self._opened.live.steering = self._status
         self._opened.live.publish()
@@ -219,10 +217,6 @@ class Steering:
         orders: list[Order] = []
         if self._member is None or self._takes_orders:
             orders = OrderTable(db).new(_MOST_ORDERS)
-        elif self._is_served:
-            self._answered.extend(
-                each for each in OrderTable(db).answered(_ANSWERED_KEPT) if each not in self._answered
-            )
         told = self._rules_version if self._member is None else self._member.rules_version
         version, overrides = Settings(db).version(), None  # after the orders: some are to be applied under new settings
         if version == self._version and told == self._rules_version:

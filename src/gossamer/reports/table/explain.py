@@ -4,7 +4,7 @@ All facts are read in one snapshot, so they are consistent: a URL is never shown
 the visit that stored it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gossamer.model.facts import DomainFacts, HostFacts
@@ -57,8 +57,9 @@ class UrlQueries:
     def learnt_parameters(self, host: HostKey) -> list[LearntFact]:
         return [LearntFact(*row) for row in self._db.fetch_all("parameters_of", host)]
 
-    def owner_of(self, partition: int) -> OwnerFact | None:
-        row = self._db.fetch_one("partition_owner", partition)
+    def owner_of(self, partition_of: Callable[[int], int]) -> OwnerFact | None:
+        partitions = self._db.fetch_value("number_of_partitions")
+        row = None if partitions is None else self._db.fetch_one("partition_owner", partition_of(partitions))
         return None if row is None else OwnerFact(*row)
 
     def seed_host(self, host: HostKey) -> HostKey | None:

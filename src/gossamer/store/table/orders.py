@@ -69,10 +69,6 @@ class OrderTable:
         rows = self._db.fetch_all("new_orders", None if parts is None else list(parts), most)
         return [Order(order_id, kind, body) for order_id, kind, body in rows]
 
-    def answered(self, most: int) -> list[int]:
-        """The ids of the last orders that have an answer, in their order."""
-        return sorted(order_id for (order_id,) in self._db.fetch_all("answered_orders", most))
-
     def answer(self, order_id: int) -> Answer | None:
         """None while it is new."""
         row = self._db.fetch_one("order_answer", order_id)
