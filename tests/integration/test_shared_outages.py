@@ -83,7 +83,8 @@ def test_a_server_that_is_killed_again_and_again_costs_workers_nothing(
 ) -> None:
     chance = random.Random(13)
     url = own_server.create_database()
-    web = small_web(seed=43, duplicate_rate=0.0, hosts=24, max_host_pages=25, pages=500 + 40 * KILLS, fault_rate=0.0)
+    size = {"max_host_pages": 25 + 2 * KILLS, "pages": 500 + 40 * KILLS}
+    web = small_web(seed=43, duplicate_rate=0.0, hosts=24, fault_rate=0.0, **size)
     with three_workers(tmp_path, web, url) as (stage, running):
         for _ in range(KILLS):
             until_visited(stage, running, chance.randint(5, 15))

@@ -226,6 +226,7 @@ class Crawl:
         self.engine.readmission.close()
         self.loader.close()
         if self.member is not None:
+            self.store.finish()  # a server that is away is not waited for any more
             with suppress(StoreFailed, WorkerEnded):  # then others take over
                 await self.store.call(self.member.leave)
             self.member.close()
