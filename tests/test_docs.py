@@ -43,7 +43,7 @@ SELF_EXPLANATORY = set(
     event_stream events explain export extract failures feeds fetch fetchers filter formats formatter ftp
     ftp_session graph handle headers host_table http http_dates http_server ipc knowledge library links lists
     locations log lookup main mercator metadata metrics mime model multi observe open_crawl options page page_meta
-    pages parquet plot plugins policies policy processor proxies queries queue reader record recrawl_compare
+    pages parent parquet plot plugins policies policy processor proxies queries queue reader record recrawl_compare
     recrawl_world render replay report reports request resolver retries robots routes rows run schema schemas search
     sections server service signals sitemaps sqlite states status store supervisor tables terminal_view threads
     time_travel tree units verify version warc web writer xml

@@ -93,6 +93,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "trafilatura": ("extract.main_text",),
     "msgspec": (
         "config",
+        "crawl.run.opener",
         "lab.simweb",
         "extract",
         "observe.snapshot",
@@ -141,6 +142,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "concurrent": ("store.threads", "crawl", "service"),
     "threading": (
         *("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader", "backends.objects"),
+        "workers.parent",
     ),
     "multiprocessing": ("crawl",),
     "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres", "library.document_stream"),

@@ -12,14 +12,16 @@ from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SPOOL, parts_of, read_layout, refuse_worker_share
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER, SPOOL, parts_of
 from gossamer.crawl.run.opener import (
     CrawlLocation,
+    SharedStore,
     archive_folder,
     archive_in,
     crawl_exists,
-    is_on_server,
+    has_private_store,
     open_crawl,
+    shared_store,
     shown_crawl,
     spooled_in,
     store_kind,
@@ -68,7 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
         return config_from(arguments, file, remembered)
 
     config = configured()
-    refuse_worker_share(Path(config.dir))
     if (more := given.at_least(1, given.whole(arguments, "more"), "--more")) is not None:
         if given.whole(arguments, "option_max_pages") is not None:
             raise UsageError("--more: cannot be combined with --max-pages; give one of them")
@@ -165,23 +166,30 @@ def crawl_and_report(
 ) -> int:
     """Run the crawl with its display, then print the report. `more` is the value of `--more`, `steps` are further rows
     of "Next steps" in the report. Returns the exit status."""
-    if config.workers > 1 and store_kind(config.store).is_shared:
-        from gossamer.workers.local_workers import run_local_workers as run_crawl
-    elif config.workers > 1:
-        from gossamer.workers.supervisor import run_workers as run_crawl
-    else:
-        if (layout := read_layout(Path(config.dir))) is not None:
-            raise NotThisCrawl(
-                f"{config.dir} holds a crawl by {layout[0]} workers, not by one; omit --workers, or choose "
-                "another --dir"
-            )
-        from gossamer.crawl.run.signals import run_crawl
+    with shared_store(config) as store:
+        code, last = _run_crawl(store, seeds, add_seeds, reread)
+        return _report(store.config, code, last, more, steps)
 
+
+def _run_crawl(
+    store: SharedStore, seeds: list[Seed], add_seeds: bool, reread: Callable[[], Config] | None
+) -> tuple[int, Snapshot]:
+    config = store.config
     display = choose_display(config, sys.stderr, shared=config.log.pages == "-" and sys.stdout.isatty())
     try:
-        code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
+        if config.workers == 1 and store.restart is None:
+            from gossamer.crawl.run.signals import run_crawl
+
+            return run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
+        from gossamer.workers.local_workers import run_local_workers
+
+        return run_local_workers(store, seeds, add_seeds=add_seeds, display=display, reread=reread)
     finally:
         display.close()
+
+
+def _report(config: Config, code: int, last: Snapshot, more: int | None, steps: Sequence[tuple[str, str, str]]) -> int:
+    """Print the results. Returns the exit status."""
     print_results(config, last, sys.stdout, sys.stderr, more=more, steps=steps)
     location = CrawlLocation.of(config)
     if left := spooled_in(location):
@@ -279,6 +287,11 @@ def files_of(location: CrawlLocation) -> CrawlFiles:
         folders = [folder] if folder is not None else [part / ARCHIVE for part in parts]
         archives = [archive_in(f"file:{each}", location.directory) for each in folders]
         sizes = [archive.size(name) or 0 for archive in archives for name in archive.files()]
-    store = shown_crawl(location) if is_on_server(location) else None
-    databases = [str(part / DATABASE) for part in parts if (part / DATABASE).exists()] if store is None else [store]
+    if has_private_store(location):
+        store, databases = None, [str(location.directory / SERVER)]
+    elif store_kind(location.store).is_shared:
+        store = shown_crawl(location)
+        databases = [store]
+    else:
+        store, databases = None, [str(part / DATABASE) for part in parts if (part / DATABASE).exists()]
     return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes), store)

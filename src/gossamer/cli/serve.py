@@ -12,9 +12,9 @@ from gossamer.cli.crawl import seeds_of_queries, warn_of_blocked
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
-from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import store_kind
-from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.crawl.run.directory import TOKEN
+from gossamer.crawl.run.opener import shared_store, store_kind
+from gossamer.errors import MissingExtra, UsageError
 from gossamer.observe.formatter import json_line, printable
 from gossamer.seed.lists import Seed, read_arguments
 
@@ -55,20 +55,15 @@ def run(arguments: argparse.Namespace) -> int:
     if importlib.util.find_spec("fastapi") is None:
         raise MissingExtra("gossamer serve", "fastapi", "serve")
     file = given.path(arguments, "config")
-    unless_said = {**remembered_by_crawl(arguments, file), "recrawl": {"keep_fresh": True}}
+    remembered = remembered_by_crawl(arguments, file)
+    remembered.pop("workers", None)  # the service crawls with one
+    unless_said = {**remembered, "recrawl": {"keep_fresh": True}}
 
     def configured() -> Config:
         return config_from(arguments, file, unless_said)
 
     config = configured()
     check_config(config)
-    directory = Path(config.dir)
-    refuse_worker_share(directory)
-    if (layout := read_layout(directory)) is not None:
-        raise NotThisCrawl(
-            f"{printable(str(directory))} holds a crawl by {layout[0]} workers, and gossamer serve crawls with one; go "
-            "on with it by gossamer crawl, or choose another --dir"
-        )
     if store_kind(config.store).one_process:
         raise UsageError(
             f"--store: gossamer serve reads its store from two processes, so {config.store} cannot be used"
@@ -96,4 +91,5 @@ def run(arguments: argparse.Namespace) -> int:
         if addresses.metrics is not None:
             print(f"Metrics: {addresses.metrics}metrics", file=sys.stderr)
 
-    return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)
+    with shared_store(config) as store:
+        return serve(store, seeds, add_seeds=True, on_ready=ready, reread=configured)

@@ -31,7 +31,8 @@ class PageGrants:
     """What this worker may store. All changes are made under the lock of the crawl, in transactions of their own.
 
     What is free is the limit minus what living workers were granted and dead ones have stored: what a dead worker did
-    not use is free again without anybody's doing.
+    not use is free again without anybody's doing. A worker may have stored more than it was granted, while there was no
+    limit.
     """
 
     def __init__(self, session: Session, fence: FencedPages) -> None:
@@ -48,7 +49,7 @@ class PageGrants:
     def ask(self) -> int:
         """Ask for more pages. Returns how many were added. Raises what `Fence.run` raises."""
         granted, limited = self._fence.run(self._raise)
-        added = granted - self.granted
+        added = granted - max(self.granted, self._fence.stored)
         self.granted, self.limited = granted, limited
         return added
 
@@ -65,7 +66,9 @@ class PageGrants:
         _, max_pages = found
         if max_pages is None:
             return 0, False
+        before = max(self.granted, self._fence.stored)
+        self._session.execute("set_grant", self._fence.epoch, before)
         spoken_for, workers = self._session.fetch_one("pages_spoken_for") or (0, 1)
-        granted = self.granted + next_grant(max_pages - spoken_for, workers)
+        granted = before + next_grant(max_pages - spoken_for, workers)
         self._session.execute("set_grant", self._fence.epoch, granted)
         return granted, True

@@ -17,6 +17,7 @@ from gossamer.crawl.run.opener import (
     OpenCrawl,
     crawl_exists,
     open_crawl,
+    reachable,
     resolve_urls,
     shown_crawl,
     store_kind,
@@ -58,10 +59,7 @@ def _location_of(place: str | Path, directory: str | Path | None) -> CrawlLocati
     config = make_config({}, resolve_urls({**named, "store" if is_url else "dir": str(place)}))
     if store_kind(config.store).one_process:
         raise UsageError(f"{config.store} exists only in the process of its crawl, so it cannot be read")
-    location = CrawlLocation.of(config)
-    if not crawl_exists(location):
-        raise NotThisCrawl(f"there is no crawl in {shown_crawl(location)!r}")
-    return location
+    return CrawlLocation.of(config)
 
 
 class StoredCrawl:
@@ -69,11 +67,15 @@ class StoredCrawl:
     that is running. Use it in one thread at a time."""
 
     def __init__(self, location: CrawlLocation, extractor: TextExtractor | None = None) -> None:
-        """`extractor` is that of the main text of pages; the default is that with which the crawl was started."""
-        self._location = location
-        self._stack = ExitStack()
-        self._crawl: OpenCrawl = self._stack.enter_context(open_crawl(location))
-        self._config = self._remembered_config()
+        """`extractor` is that of the main text of pages; the default is that with which the crawl was started. Raises
+        NotThisCrawl if there is no crawl."""
+        with ExitStack() as stack:
+            self._location = stack.enter_context(reachable(location))
+            if not crawl_exists(self._location):
+                raise NotThisCrawl(f"there is no crawl in {shown_crawl(self._location)!r}")
+            self._crawl: OpenCrawl = stack.enter_context(open_crawl(self._location))
+            self._config = self._remembered_config()
+            self._stack = stack.pop_all()
         self._extractor = extractor or TextExtractor(self._config.content.text)
 
     @property

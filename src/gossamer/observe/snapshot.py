@@ -446,6 +446,11 @@ class StatusFile:
         """Nothing to give back."""
 
 
+def recent_snapshots(texts: Sequence[bytes], now: Instant) -> list[Snapshot]:
+    """The snapshots of all workers, without those that are stale."""
+    return [snapshot for snapshot in decode_statuses(texts) if now - snapshot.at < STALE_AFTER]
+
+
 def recent_snapshot(texts: Sequence[bytes], process: int, now: Instant) -> Snapshot | None:
     """The snapshot in the live status of `process`; None if there is none or it is stale."""
     status = decode_status(texts, process)

@@ -14,7 +14,8 @@ import uvloop
 
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_part_database
+from gossamer.crawl.run.opener import CrawlLocation, SharedStore, crawl_exists, open_part_database
+from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.run.signals import Interrupts
 from gossamer.crawl.run.steering import Steering
@@ -44,7 +45,7 @@ def _url_of(listening: socket.socket) -> str:
 
 
 def serve(
-    config: Config,
+    store: SharedStore,
     seeds: list[Seed],
     *,
     add_seeds: bool,
@@ -56,6 +57,7 @@ def serve(
     `on_ready` receives the addresses and the crawl directory. On SIGHUP, `reread` returns the current configuration,
     from which the rules are taken.
     """
+    config = store.config
     metrics = config.service.metrics_address
     service = listen(config.service.host, config.service.port)
     listening = Listening(service, None if metrics is None else listen(*metrics))
@@ -64,7 +66,7 @@ def serve(
         addresses = Addresses(_url_of(service), None if listening.metrics is None else _url_of(listening.metrics))
         for each in listening.opened:
             each.close()  # the front process has its own copy
-        return uvloop.run(_serve(config, seeds, add_seeds, front, addresses, on_ready, reread))
+        return uvloop.run(_serve(store, seeds, add_seeds, front, addresses, on_ready, reread))
     finally:
         front.wait()
 
@@ -78,7 +80,7 @@ class _NoDisplay:
 
 
 async def _serve(
-    config: Config,
+    store: SharedStore,
     seeds: list[Seed],
     add_seeds: bool,
     front: Front,
@@ -86,6 +88,7 @@ async def _serve(
     on_ready: Callable[[Addresses, Path], None],
     reread: Callable[[], Config],
 ) -> int:
+    config = store.config
     version, stored = read_settings(CrawlLocation.of(config))
     async with session(stored.apply_limits(config), seeds, add_seeds, _NoDisplay(), may_be_empty=True) as opened:
         gc.freeze()
@@ -108,9 +111,10 @@ async def _serve(
 
         loop.add_signal_handler(signal.SIGHUP, on_hangup)
         try:
-            return await _run(
-                opened, interrupts, steering, front, lambda: on_ready(addresses, crawl.directory.path), addresses
-            )
+            async with server_kept(store, opened.log):
+                return await _run(
+                    opened, interrupts, steering, front, lambda: on_ready(addresses, crawl.directory.path), addresses
+                )
         finally:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(number)

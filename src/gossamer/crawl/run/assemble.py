@@ -377,6 +377,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
 class _Stored(NamedTuple):
     """The store, and what was read from it."""
 
+    facts: Metadata
     known: KnownCrawl
     planner: RecrawlPlanner
     writer: TableWriter
@@ -394,7 +395,7 @@ def _open_store(opening: Opening, policies: _Policies) -> _Stored:
     planner = recrawl_planner_for(config, known.price, clock.now())
     writer = table_writer(opening, db, archive.captures, planner, policies.ordering)
     loader = TableLoader(opening.tables.open_reader() if opening.member is None else opening.member.open_reader())
-    return _Stored(known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)
+    return _Stored(Metadata(db), known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)
 
 
 class _Entry(NamedTuple):
@@ -481,7 +482,9 @@ def _readmission_for(
 ) -> Readmission:
     rules, known = admission_rules_for(opening.config, len(entry.scope_seeds)), stored.known.admission
     record = AdmissionRecord((rules,)) if known is None else known.changed_to(rules)
-    if record is not known:
+    if opening.member is not None and not opening.member.joins:
+        stored.facts.save_fact(ADMISSION_KEY, record.to_text())  # at once: workers that join know the new rules only
+    elif record is not known:
         state.store.batch.facts[ADMISSION_KEY] = record.to_text()
     return Readmission(
         state,

@@ -20,6 +20,8 @@ DATABASE: Final = "crawl.db"
 ARCHIVE: Final = "warc"
 SPOOL: Final = "spool"
 """Captures that wait for object storage."""
+SERVER: Final = "postgres"
+"""The private server of a crawl by several workers."""
 LOCK: Final = "crawl.lock"
 LOG: Final = "crawl.log"
 STATUS: Final = "status.json"
@@ -34,7 +36,7 @@ OWNER: Final = "crawl.id"
 _WORKER: Final = "worker-"
 _OURS = frozenset(
     {
-        *(DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, SPOOL, TOKEN, WORKERS, WORKER),
+        *(DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, SPOOL, SERVER, TOKEN, WORKERS, WORKER),
         *(CLOCK_FILE, OWNER),
     }
 )
@@ -57,8 +59,7 @@ class CrawlDirectory:
         try:
             if path.exists() and not path.is_dir():
                 raise DirectoryError(f"{path} is not a directory")
-            if archive and (path / WORKERS).exists():
-                raise NotThisCrawl(f"{path} holds a crawl by several workers; continue it with gossamer crawl")
+            refuse_old_workers(path)
             self._check_contents()
             path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -219,12 +220,18 @@ def holds_crawl(directory: Path) -> bool:
     return (directory / DATABASE).exists() or (directory / WORKERS).exists()
 
 
-def refuse_worker_share(directory: Path) -> None:
-    """Raises NotThisCrawl for the directory of one worker of several: alone, it would crawl the domains of the others
-    as well."""
-    whole = directory.absolute().parent
-    if (whole / WORKERS).exists() and directory.absolute() in parts_of(whole):
-        raise NotThisCrawl(f"{directory} is the part of one worker; the crawl is in {whole}: choose that with --dir")
+def refuse_old_workers(directory: Path) -> None:
+    """Raises NotThisCrawl for a crawl by several workers of an earlier version, each of which had a database of its
+    own, and for the directory of one of them."""
+    whole = directory.absolute()
+    if whole.name.startswith(_WORKER) and (whole.parent / WORKERS).exists():
+        whole = whole.parent
+    if (whole / WORKERS).exists():
+        raise NotThisCrawl(
+            f"{whole} holds a crawl by several workers of an earlier version, with a database for each of them. This "
+            "version cannot open it: export it with the version that wrote it, and start a new crawl in another --dir "
+            f"(its WARC files, in {whole / _WORKER}*/{ARCHIVE}, can be read by any tool)"
+        )
 
 
 def read_layout(directory: Path) -> tuple[int, dict[str, object]] | None:

@@ -2,8 +2,9 @@
 reading and for changes (`store` opens those of a crawl that is about to run). Besides `store`, the only module that
 imports backends.
 
-Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory or those of its workers,
-`postgresql://HOST/DATABASE`, or another of `STORES`. An archive is `file:DIR`, a folder of WARC files, by default the
+Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory, `postgresql://HOST/DATABASE`, or
+another of `STORES`. A crawl by several workers on one machine has a private server in its directory: `reachable` and
+`shared_store` start it and name its URL. An archive is `file:DIR`, a folder of WARC files, by default the
 one in the crawl directory, or `s3://BUCKET/PREFIX` (`gs:`, `az:`), objects of captures. Light: a command that only
 reads loads no fetcher.
 """
@@ -13,8 +14,11 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from urllib.parse import unquote
+
+import msgspec
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
@@ -28,15 +32,17 @@ from gossamer.config.load import Config, known_shape
 from gossamer.crawl.run.directory import (
     ARCHIVE,
     DATABASE,
+    SERVER,
     SPOOL,
     STATUS,
     CrawlDirectory,
     existing_parts,
-    holds_crawl,
     parts_of,
     read_layout,
+    refuse_old_workers,
 )
-from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema
+from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema, UsageError
+from gossamer.model.partition import PARTITIONS
 from gossamer.model.units import Seconds
 from gossamer.observe.snapshot import StatusFile
 from gossamer.reports.all_workers import WorkerStore
@@ -151,16 +157,10 @@ def shown_store(url: str) -> str:
 
 
 def shown_crawl(location: CrawlLocation) -> str:
-    """Where a crawl is, for people: its store, or its directory if that is the store."""
-    if location.store is None or store_kind(location.store).in_directory:
+    """Where a crawl is, for people: its store, or its directory if that contains the store."""
+    if location.store is None or store_kind(location.store).in_directory or has_private_store(location):
         return str(location.directory)
     return shown_store(location.store)
-
-
-def is_on_server(location: CrawlLocation) -> bool:
-    """Whether the store is neither in the directory nor in the process."""
-    kind = store_kind(location.store)
-    return not kind.in_directory and not kind.one_process
 
 
 def take_password(url: str) -> tuple[str, str | None]:
@@ -173,7 +173,8 @@ def crawl_exists(location: CrawlLocation) -> bool:
     """Whether there is a crawl to be opened, by one worker or by several."""
     kind = store_kind(location.store)
     if kind.in_directory:
-        return holds_crawl(location.directory)
+        refuse_old_workers(location.directory)
+        return (location.directory / DATABASE).exists()
     return not kind.one_process and _tables_of(location, location.directory).exist()
 
 
@@ -214,6 +215,68 @@ def _parts_of(location: CrawlLocation) -> list[Path]:
     if store_kind(location.store).in_directory:
         return existing_parts(location.directory)
     return [location.directory]
+
+
+# --- private servers -------------------------------------------------------------------------------------
+
+
+def has_private_store(location: CrawlLocation) -> bool:
+    """Whether the store is a private server in the directory."""
+    kind = store_kind(location.store)
+    if not (kind.in_directory or kind.is_shared) or not (location.directory / SERVER).exists():
+        return False
+    return bool(_private_servers().has_private_server(location.directory))
+
+
+@contextmanager
+def reachable(location: CrawlLocation) -> Iterator[CrawlLocation]:
+    """A crawl that exists, with a store that can be connected to: a private server runs until the end of the block, or
+    longer if others use it. Raises UsageError, DirectoryError or StoreFailed if it cannot."""
+    if not store_kind(location.store).in_directory or not has_private_store(location):
+        yield location
+        return
+    with _private_servers().private_server(location.directory, create=False) as server:
+        yield location._replace(store=server.url)
+
+
+class SharedStore(NamedTuple):
+    """The store of a crawl that is about to run."""
+
+    config: Config  # names the store
+    restart: Callable[[], None] | None = None
+    """Starts a private server again, if it has ended. Call it now and then. Raises GossamerError."""
+
+
+@contextmanager
+def shared_store(config: Config) -> Iterator[SharedStore]:
+    """A store for `config.workers` workers: if none is named and there are several, or were in an earlier run, a
+    private server in the directory, which is created if there is none. It runs until the end of the block, or longer if
+    others use it. Raises UsageError, DirectoryError or StoreFailed if there can be none."""
+    location, kind = CrawlLocation.of(config), store_kind(config.store)
+    if config.workers > PARTITIONS:
+        raise UsageError(f"--workers: at most {PARTITIONS}, not {config.workers}")
+    if config.workers > 1 and kind.one_process:
+        raise UsageError(f"--store: {config.store} is for one process, not for {config.workers}")
+    private = has_private_store(location)
+    if not private and (config.workers == 1 or not kind.in_directory):
+        yield SharedStore(config)
+        return
+    if (location.directory / DATABASE).exists():
+        raise NotThisCrawl(
+            f"{location.directory} holds a crawl by one worker, not by {config.workers}; omit --workers, or choose "
+            "another --dir"
+        )
+    CrawlDirectory(location.directory, archive=False).close()  # raises if it is not ours, or in use
+    with _private_servers().private_server(location.directory) as server:
+        yield SharedStore(msgspec.structs.replace(config, store=server.url), server.start)
+
+
+def _private_servers() -> ModuleType:
+    try:
+        from gossamer.backends.postgres import private_server  # not part of every installation
+    except ImportError as error:
+        raise MissingExtra("a crawl by several workers", error.name or "psycopg", "workers") from error
+    return private_server
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -307,7 +370,7 @@ def open_steering(location: CrawlLocation) -> Database:
 
 def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str = SOLE_WORKER) -> LiveStatus:
     """Where a worker of a crawl leaves its status: in its directory, or in a store that is not there."""
-    if is_on_server(location):
+    if store_kind(location.store).is_shared:
         open_database = open_part_database if read_only else open_steering
         return LiveRow(lambda: open_database(location), worker)
     return StatusFile(location.directory / STATUS)

@@ -83,7 +83,7 @@ async def session(
     """
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
-    pages = _open_page_log(config)
+    pages = open_page_log(config)
     try:
         crawl = assemble(
             config,
@@ -158,7 +158,7 @@ async def _share(crawl: Crawl) -> None:
         crawl.engine.fail(first)
 
 
-def _open_page_log(config: Config) -> PageLog | None:
+def open_page_log(config: Config) -> PageLog | None:
     """The page log, if one is wanted. Raises UsageError for a file that cannot be opened."""
     if config.log.pages is None:
         return None

@@ -37,7 +37,6 @@ from gossamer.crawl.run.opener import (
     CrawlLocation,
     archive_in,
     in_object_storage,
-    is_on_server,
     shown_crawl,
     store_kind,
 )
@@ -214,7 +213,7 @@ def open_database(opening: Opening) -> Database:
             f"{strangers[0].url} is not one of its seeds. Use another {'--dir' if kind.in_directory else '--store'}, "
             "or --add-seeds to add it to this crawl"
         )
-    if is_on_server(CrawlLocation.of(opening.config)):
+    if kind.is_shared:
         try:
             directory.settle_owner(facts.fact("crawl_id") or "")
         except DirectoryError:
