@@ -29,7 +29,6 @@ OURS: dict[str, tuple[str, ...]] = {
     "version": (),
     "clock": ("model",),
     "native": (),
-    "ipc": (),
     "sketch": ("native",),
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does the IO of a stage, so it knows the ports it implements and the values that pass through them; no
@@ -64,13 +63,11 @@ OURS: dict[str, tuple[str, ...]] = {
         *("store.ports", "store.table.orders", "store.threads", "version"),
     ),
     # A crawl by several processes: opens the same session in each of them.
-    "workers": (
-        *("model", "errors", "clock", "config", "crawl", "seed.lists", "observe", "ipc", "frontier.politeness"),
-    ),
+    "workers": (*("model", "errors", "clock", "config", "crawl", "seed.lists", "observe"),),
     # A crawl for users from Python: opens the same session as the command line does.
     "library": (
         *("model", "errors", "clock", "config", "crawl", "observe", "seed", "reports"),
-        *("extract.full_page", "extract.main_text", "recrawl.freshness", "workers.hub"),
+        *("extract.full_page", "extract.main_text", "recrawl.freshness"),
     ),
     "__main__": ("cli",),
     # The package itself, on demand.
@@ -99,7 +96,6 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "observe.snapshot",
         "service",
         "workers.local_workers",
-        "workers.supervisor",
     ),
     "numpy": ("cli.simulate", "lab.simulate", "backends.postgres"),
     "obstore": ("backends.objects",),
@@ -121,7 +117,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
+    "secrets": ("crawl.run.assemble", "crawl.run.store", "service.access"),
     "importlib": (
         "cli",
         "backends",
@@ -135,7 +131,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "",
     ),
     "asyncio": (
-        *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
+        *("fetch", "extract.large_pages", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",
         "backends.redis",
     ),
@@ -145,7 +141,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "workers.parent",
     ),
     "multiprocessing": ("crawl",),
-    "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres", "library.document_stream"),
+    "socket": ("service", "lab.simweb", "backends.postgres", "library.document_stream"),
     "subprocess": ("extract.pdf", "lab.simweb", "backends.postgres"),
     "http": ("lab.simweb",),
     "urllib": (

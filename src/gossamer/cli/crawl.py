@@ -11,8 +11,8 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
-from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER, SPOOL, parts_of
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER, SPOOL
 from gossamer.crawl.run.opener import (
     CrawlLocation,
     SharedStore,
@@ -20,6 +20,7 @@ from gossamer.crawl.run.opener import (
     archive_in,
     crawl_exists,
     has_private_store,
+    is_on_server,
     open_crawl,
     shared_store,
     shown_crawl,
@@ -86,8 +87,8 @@ def stored_pages(location: CrawlLocation) -> int:
     if not crawl_exists(location):
         return 0
     with open_crawl(location) as crawl:
-        totals = [reader.status.totals()["pages"] for reader in crawl.readers]
-    return sum(pages for pages in totals if isinstance(pages, int))
+        pages = crawl.reader.status.totals()["pages"]
+    return pages if isinstance(pages, int) else 0
 
 
 def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -> list[Seed]:
@@ -140,11 +141,9 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
 
     queries = config.search.queries
     location = CrawlLocation.of(config)
-    made = [location._replace(directory=part) for part in parts_of(location.directory)]
-    made = [part for part in made if crawl_exists(part)]
-    if not queries or not made:
+    if not queries or not crawl_exists(location):
         return list(queries)
-    with open_crawl(made[0]) as crawl:  # every worker has all seeds
+    with open_crawl(location) as crawl:
         places = crawl.reader.status.seed_sources()
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
@@ -213,7 +212,7 @@ def _report(config: Config, code: int, last: Snapshot, more: int | None, steps: 
 def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
     with open_crawl(location) as crawl:
-        overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
+        overrides = Overrides.from_text(crawl.reader.status.fact(OVERRIDES_KEY))
     if paused := sorted(overrides.hosts.paused):
         print(
             f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {_some_of(paused)}. "
@@ -226,9 +225,8 @@ def _tell_of_blocked(location: CrawlLocation, err: TextIO) -> None:
     """Which hosts have no address that may be dialled, and the option that permits it."""
     hosts: set[str] = set()
     with open_crawl(location) as crawl:
-        for reader in crawl.readers:
-            for chunk in reader.dead_letters.excluded((BLOCKED,)):
-                hosts.update(host for _, _, host, *_ in chunk)
+        for chunk in crawl.reader.dead_letters.excluded((BLOCKED,)):
+            hosts.update(host for _, _, host, *_ in chunk)
     if hosts:
         which = "host has" if len(hosts) == 1 else "hosts have"
         print(
@@ -275,7 +273,7 @@ def print_results(
 
 def files_of(location: CrawlLocation) -> CrawlFiles:
     """Where the results of a crawl are, and how much is in its archive."""
-    parts, folder = parts_of(location.directory), archive_folder(location.blobs)
+    folder = archive_folder(location.blobs)
     folders: list[Path | str] = []
     sizes: list[int] = []
     if location.blobs is not None and folder is None:
@@ -284,14 +282,15 @@ def files_of(location: CrawlLocation) -> CrawlFiles:
             with open_crawl(location) as crawl:
                 sizes = list(crawl.reader.audit.archive_lengths().values())
     elif folder is not None or not store_kind(location.store).one_process:
-        folders = [folder] if folder is not None else [part / ARCHIVE for part in parts]
-        archives = [archive_in(f"file:{each}", location.directory) for each in folders]
-        sizes = [archive.size(name) or 0 for archive in archives for name in archive.files()]
+        folders = [folder or location.directory / ARCHIVE]
+        archive = archive_in(f"file:{folders[0]}", location.directory)
+        sizes = [archive.size(name) or 0 for name in archive.files()]
     if has_private_store(location):
         store, databases = None, [str(location.directory / SERVER)]
-    elif store_kind(location.store).is_shared:
+    elif is_on_server(location):
         store = shown_crawl(location)
         databases = [store]
     else:
-        store, databases = None, [str(part / DATABASE) for part in parts if (part / DATABASE).exists()]
+        database = location.directory / DATABASE
+        store, databases = None, [str(database)] if database.exists() else []
     return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes), store)

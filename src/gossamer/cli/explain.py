@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_crawl(location) as crawl:
         running = holder_of(directory) is not None
         config = with_delays_in_force(config, crawl, arguments, file)
-        story = explain_url(crawl.stores, crawl.archive, PolicyCache(config), text, running=running)
+        story = explain_url(crawl.reader.urls, crawl.archive, PolicyCache(config), text, running=running)
     return _show(story, given.flag(arguments, "json"))
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -22,10 +22,7 @@ from gossamer.crawl.run.opener import (
     store_kind,
 )
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
-from gossamer.model.units import HostKey, Url
 from gossamer.observe.formatter import Columns, json_line
-from gossamer.reports.explain.verdicts import form_of, usual_fingerprints
-from gossamer.reports.records import FingerprintsOf
 from gossamer.reports.scores import Scores, scores_of
 
 
@@ -151,21 +148,3 @@ def scores_in(crawl: OpenCrawl, location: CrawlLocation) -> Scores:
     """The scores of the crawl's ordering now. Raises ConfigError if that is a plugin's and not installed."""
     policies = PolicyCache(config_in(location))
     return scores_of(crawl.reader, policies, policies.clock.now())
-
-
-def fingerprints_in(location: CrawlLocation) -> FingerprintsOf:
-    """Computes the fingerprints that URLs have at another worker, by the rules of the crawl and of gossamer.toml."""
-    book = PolicyCache(config_in(location))
-    hosts: dict[str, HostKey] = {}  # by the beginning of a URL
-
-    def host_of(url: str) -> HostKey:
-        start = url[: url.index("/", url.index("//") + 2)]
-        host = hosts.get(start)
-        if host is None:
-            host = hosts[start] = form_of(url, url, book.canonicaliser).host or HostKey("")
-        return host
-
-    def fingerprints_of(urls: Sequence[str], key: int) -> Sequence[int]:
-        return usual_fingerprints(list(map(Url, urls)), list(map(host_of, urls)), key, book.identities)
-
-    return fingerprints_of

@@ -11,11 +11,11 @@ from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import CrawlLocation, HeldPart, check_archive_owner, hold_crawl, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, check_archive_owner, hold_crawl, open_crawl
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.ports import Archive, AuditReader
-from gossamer.reports.verify import FileChecker, Findings, Kind, Problem, check_rows, joined_findings, repair
+from gossamer.reports.verify import FileChecker, Findings, Kind, Problem, check_rows, repair
 
 USAGE = "[--repair] [--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -52,11 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         running = holder_of(directory) is not None
         with open_crawl(location) as crawl:
-            found = [
-                examine(reader.audit, archive, config, line, running=running)
-                for reader, archive in zip(crawl.readers, crawl.archives, strict=True)
-            ]
-        findings = of_all([part.name for part in crawl.parts], found)
+            findings = examine(crawl.reader.audit, crawl.archive, config, line, running=running)
         queued, left = None, list(findings.counts)
     line.clear()
     if given.flag(arguments, "json"):
@@ -67,31 +63,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _with_repair(location: CrawlLocation, config: Config, line: ProgressLine) -> tuple[Findings, int]:
-    with hold_crawl(location) as parts:
-        for part in parts:
-            check_archive_owner(location, part.editor)
-        done = [_repaired(part, config, line) for part in parts]
-    return of_all([part.directory.name for part in parts], [findings for findings, _ in done]), sum(n for _, n in done)
-
-
-def _repaired(part: HeldPart, config: Config, line: ProgressLine) -> tuple[Findings, int]:
-    findings = examine(part.editor.audit, part.archive, config, line, running=False)
-    if findings.sound or Kind.DATABASE in findings.counts:
-        return findings, 0  # nothing is written into a database that is damaged itself
-    ordering = ordering_for(config, part.editor.status.queue_order())
-    transaction = part.editor.repair(clock_of(part.directory).now(), ordering.standing)
-    return findings, repair(findings, part.archive, part.editor.audit, transaction)
-
-
-def of_all(workers: list[str], found: list[Findings]) -> Findings:
-    """The findings of all workers as one; with several, every problem names its worker."""
-    if len(found) == 1:
-        return found[0]
-    return joined_findings(dict(zip(workers, found, strict=True)))
+    with hold_crawl(location) as held:
+        check_archive_owner(location, held.editor)
+        findings = examine(held.editor.audit, held.archive, config, line, running=False)
+        if findings.sound or Kind.DATABASE in findings.counts:
+            return findings, 0  # nothing is written into a database that is damaged itself
+        ordering = ordering_for(config, held.editor.status.queue_order())
+        transaction = held.editor.repair(clock_of(held.directory).now(), ordering.standing)
+        return findings, repair(findings, held.archive, held.editor.audit, transaction)
 
 
 def examine(audit: AuditReader, archive: Archive, config: Config, line: ProgressLine, *, running: bool) -> Findings:
-    """Everything that is wrong with the store and the archive of one worker."""
+    """Everything that is wrong with the store and the archive."""
     findings = Findings()
     for what in audit.integrity():
         findings.add(Problem(Kind.DATABASE, what))

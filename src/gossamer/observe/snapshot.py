@@ -7,11 +7,11 @@ format, is ignored.
 """
 
 import os
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, fields
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict
 
@@ -20,7 +20,7 @@ import msgspec
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
-from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object
+from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object, merge_freshness
 from gossamer.sketch import Spread
 
 StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
@@ -455,6 +455,100 @@ def recent_snapshot(texts: Sequence[bytes], process: int, now: Instant) -> Snaps
     """The snapshot in the live status of `process`; None if there is none or it is stale."""
     status = decode_status(texts, process)
     return None if status is None or now - status.snapshot.at >= STALE_AFTER else status.snapshot
+
+
+# --- several workers --------------------------------------------------------------------------------
+
+_LARGEST = ("at", "elapsed", "loop_lag", "worst_loop_lag", "store_saturation")
+_MOST_SLOW = 5
+
+
+def merge_snapshots(snapshots: Sequence[Snapshot], *, finished: bool, stopped: StopReason | None = None) -> Snapshot:
+    """One snapshot of the whole crawl: sums, maxima of some fields, and `any` of flags. There is at least one
+    worker."""
+    found: dict[str, object] = {}
+    for name in (column.name for column in fields(Snapshot)):
+        values = [getattr(snapshot, name) for snapshot in snapshots]
+        if name in _LARGEST:
+            found[name] = max(values)
+        elif name == "next_missing":
+            found[name] = min((value for value in values if value is not None), default=None)
+        elif isinstance(values[0], bool):
+            found[name] = any(values)
+        elif isinstance(values[0], int | float):
+            found[name] = sum(values)
+    high = next((snapshot for snapshot in snapshots if snapshot.load != "normal"), snapshots[0])
+    drawn = _added(snapshot.drawn for snapshot in snapshots)
+    found |= {
+        "statuses": _counted(snapshot.statuses for snapshot in snapshots),
+        "errors": _counted(snapshot.errors for snapshot in snapshots),
+        "excluded": _counted(snapshot.excluded for snapshot in snapshots),
+        "urls_by_front": _added(snapshot.urls_by_front for snapshot in snapshots),
+        "drawn": drawn,
+        "selector_shares": tuple(100.0 * n / sum(drawn) if sum(drawn) else 0.0 for n in drawn),
+        "load": high.load,
+        "load_reason": high.load_reason,
+        "waiting_for": _waits(snapshots),
+        "slowest": tuple(sorted((s for m in snapshots for s in m.slowest), key=lambda s: -s[1])[:_MOST_SLOW]),
+        "queues": _filled([snapshot.queues for snapshot in snapshots]),
+        "freshness": merge_freshness([(snapshot.freshness, snapshot.pages) for snapshot in snapshots]),
+        "internals": Internals(),
+        "finished": finished,
+        "stopped": stopped,
+        "readmission": _all_readmissions([snapshot.readmission for snapshot in snapshots]),
+        "seeds": _all_seeds([snapshot.seeds for snapshot in snapshots if snapshot.seeds is not None]),
+    }
+    return Snapshot(**found)  # type: ignore[arg-type]
+
+
+def _all_seeds(counts: Sequence[SeedCounts]) -> SeedCounts | None:
+    """Every worker has all seeds, and knows what became of its own."""
+    if not counts:
+        return None
+    given, stored = max(seeds.given for seeds in counts), sum(seeds.stored for seeds in counts)
+    return SeedCounts(given, stored, _counted(seeds.failed for seeds in counts))
+
+
+def _all_readmissions(counts: Sequence[ReadmissionCounts | None]) -> ReadmissionCounts | None:
+    """None until every worker has counted its pages: the rules become wider for all of them. A worker that was started
+    again after its pass has no counts, while those of the others are complete."""
+    found = [each for each in counts if each is not None]
+    if not found or (len(found) < len(counts) and not all(each.complete for each in found)):
+        return None
+    return ReadmissionCounts(
+        changes=found[0].changes,
+        pages=sum(each.pages for each in found),
+        done=sum(each.done for each in found),
+        returned=sum(each.returned for each in found),
+        unreadable=sum(each.unreadable for each in found),
+        unreadable_files=tuple(name for each in found for name in each.unreadable_files),
+        complete=all(each.complete for each in found),
+    )
+
+
+def _counted(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(total.most_common())
+
+
+def _added(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(sum(column) for column in zip_longest(*rows, fillvalue=0))
+
+
+def _waits(snapshots: Sequence[Snapshot]) -> str:
+    """What the crawl waits for: nothing, as long as any worker has work."""
+    said = [snapshot.waiting_for for snapshot in snapshots]
+    return "; ".join(dict.fromkeys(said)) if all(said) else ""
+
+
+def _filled(queues: Sequence[Mapping[str, QueueDepth]]) -> dict[str, QueueDepth]:
+    found: dict[str, QueueDepth] = {}
+    for one in queues:
+        for name, fill in one.items():
+            found[name] = QueueDepth(*map(sum, zip(found.get(name, QueueDepth(0)), fill, strict=True)))
+    return found
 
 
 WINDOW = 5.0  # seconds that current rates are averaged over

@@ -26,15 +26,22 @@ from gossamer.crawl.run.member import Worker
 from gossamer.crawl.run.opener import CrawlLocation, SharedStore, live_status, open_crawl, open_session
 from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.session import Display, open_page_log
-from gossamer.crawl.run.signals import interrupted_status
+from gossamer.crawl.run.signals import GRACE_SECONDS, interrupted_status
 from gossamer.crawl.status import count_seeds
 from gossamer.errors import GossamerError, UsageError
 from gossamer.observe.log import EventLog, Scalar
-from gossamer.observe.snapshot import Snapshot, StopReason, decode_statuses
+from gossamer.observe.snapshot import Snapshot, StopReason, decode_statuses, merge_snapshots
 from gossamer.seed.lists import Seed
-from gossamer.workers.hub import merge_snapshots
-from gossamer.workers.supervisor import FIRST_PAUSE, LIVES, LONGEST_PAUSE, LOOK_SECONDS, MAX_RESTARTS, PATIENCE
 
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds before a worker that died is restarted; doubled each time until it has run for `LIVES` seconds."""
+MAX_RESTARTS = 8
+"""In a row. A worker that dies this often is given up."""
+LIVES = 60.0
+"""Seconds after which a worker counts as running."""
+LOOK_SECONDS = 0.25
+PATIENCE = GRACE_SECONDS + 22.0
+"""Seconds for a worker to end after a stop; its last commit may take a while."""
 _TOTALS = (
     *("pages", "fetched", "bytes", "discovered", "queued", "duplicates", "near_duplicates", "sitemaps", "sitemap_urls"),
     *("refreshed", "not_modified", "unchanged", "changed", "reported", "dead", "statuses", "errors", "excluded"),
@@ -110,7 +117,7 @@ class LocalWorkers:
             loop.add_signal_handler(signal.SIGHUP, self._reload)
         first = self._totals().pages
         self._first_pages = first if self._first_pages is None else self._first_pages
-        self._note("workers.started", workers=self.config.workers)
+        self._event("workers.started", workers=self.config.workers)
         self._theirs, ours = os.pipe()
         showing = asyncio.create_task(self._update_display())
         keeping = [asyncio.create_task(self._keep_alive(number)) for number in range(1, self.config.workers + 1)]
@@ -129,7 +136,7 @@ class LocalWorkers:
             if self._store.restart is not None:
                 self._store.restart()
             last = self._totals(admission)
-            self._note("workers.ended", pages=last.pages, queued=last.queued, finished=last.finished)
+            self._event("workers.ended", pages=last.pages, queued=last.queued, finished=last.finished)
             self._log.close()
         if self._error is not None:
             raise self._error
@@ -151,7 +158,7 @@ class LocalWorkers:
             if lived >= LIVES:
                 pause, deaths = FIRST_PAUSE, 0
             deaths += 1
-            self._note("worker.lost", worker=number, status=code, lived_s=round(lived, 3), pause_s=pause)
+            self._event("worker.lost", worker=number, status=code, lived_s=round(lived, 3), pause_s=pause)
             if deaths > MAX_RESTARTS:
                 self._error = GossamerError(f"worker {number} died {deaths} times, last with status {code}")
                 self._stop()
@@ -172,7 +179,7 @@ class LocalWorkers:
             start_new_session=True,  # Ctrl-C goes to this process, which stops them
         )
         self._processes[number] = process
-        self._note("worker.started", worker=number, process=process.pid)
+        self._event("worker.started", worker=number, process=process.pid)
         if self._stopping:
             process.terminate()
         try:
@@ -188,12 +195,12 @@ class LocalWorkers:
         try:
             changed = self._reread()
         except UsageError as error:
-            self._note("rules.refused", error=str(error))
+            self._event("rules.refused", error=str(error))
             return
         if not self._stopping:
             self.config = msgspec.structs.replace(changed, store=self.config.store, workers=self.config.workers)
             self.is_changed = True
-            self._note("rules.changed")
+            self._event("rules.changed")
             self._stop()
 
     def _interrupt(self, number: signal.Signals) -> None:
@@ -212,12 +219,12 @@ class LocalWorkers:
     def _kill_all(self) -> None:
         """Kill workers that have not ended. Nothing committed is lost."""
         for number, process in self._processes.items():
-            self._note("worker.killed", worker=number, process=process.pid)
+            self._event("worker.killed", worker=number, process=process.pid)
             process.kill()
 
     # --- what is seen of it ----------------------------------------------------------------------------
 
-    def _note(self, event: str, **about: Scalar) -> None:
+    def _event(self, event: str, **about: Scalar) -> None:
         assert self._log is not None, "runs"
         self._log.event(event, **about)
 

@@ -36,16 +36,12 @@ from gossamer.crawl.run.directory import (
     SPOOL,
     STATUS,
     CrawlDirectory,
-    existing_parts,
-    parts_of,
-    read_layout,
     refuse_old_workers,
 )
 from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema, UsageError
 from gossamer.model.partition import PARTITIONS
 from gossamer.model.units import Seconds
 from gossamer.observe.snapshot import StatusFile
-from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
 from gossamer.store.ports import ContactJournal, Database, LiveStatus, Tables
@@ -163,6 +159,12 @@ def shown_crawl(location: CrawlLocation) -> str:
     return shown_store(location.store)
 
 
+def is_on_server(location: CrawlLocation) -> bool:
+    """Whether the store is neither in the directory nor in the process."""
+    kind = store_kind(location.store)
+    return not kind.in_directory and not kind.one_process
+
+
 def take_password(url: str) -> tuple[str, str | None]:
     """The URL of a store without its password, and the password if it has one."""
     match = re.fullmatch(r"([a-z+]+://[^:/@]*):([^@]*)(@.*)", url)
@@ -175,7 +177,7 @@ def crawl_exists(location: CrawlLocation) -> bool:
     if kind.in_directory:
         refuse_old_workers(location.directory)
         return (location.directory / DATABASE).exists()
-    return not kind.one_process and _tables_of(location, location.directory).exist()
+    return not kind.one_process and _tables_of(location).exist()
 
 
 def archive_folder(blobs: str | None) -> Path | None:
@@ -205,16 +207,9 @@ def object_storage(blobs: str, seconds: float | None = None) -> "ObjectStorage":
     return ObjectStorage(blobs, seconds=seconds or READ_SECONDS)
 
 
-def _tables_of(location: CrawlLocation, part: Path) -> Tables:
+def _tables_of(location: CrawlLocation) -> Tables:
     """Of a crawl that exists, on whatever it was started."""
-    return store_kind(location.store).open_tables(location.store or "", part, True)
-
-
-def _parts_of(location: CrawlLocation) -> list[Path]:
-    """The directories of all workers. Raises NotThisCrawl where the tables of one are missing."""
-    if store_kind(location.store).in_directory:
-        return existing_parts(location.directory)
-    return [location.directory]
+    return store_kind(location.store).open_tables(location.store or "", location.directory, True)
 
 
 # --- private servers -------------------------------------------------------------------------------------
@@ -283,59 +278,27 @@ def _private_servers() -> ModuleType:
 
 
 class OpenCrawl:
-    """A crawl that is open for reading: the store of each worker, and the archive of all."""
+    """A crawl that is open for reading: its store and its archive."""
 
-    def __init__(self, location: CrawlLocation, parts: list[Path], readers: list[CrawlReader]) -> None:
+    def __init__(self, location: CrawlLocation, reader: CrawlReader) -> None:
         self._location = location
-        self.parts = parts
-        self.readers = readers
-
-    @property
-    def reader(self) -> CrawlReader:
-        """The first store: what concerns the whole crawl is in every one."""
-        return self.readers[0]
-
-    @property
-    def _is_by_one(self) -> bool:
-        return self.parts == [self._location.directory]
-
-    @property
-    def stores(self) -> list[WorkerStore]:
-        prefixes = [""] if self._is_by_one else [f"{part.name}/{ARCHIVE}/" for part in self.parts]
-        return [WorkerStore(reader, prefix) for reader, prefix in zip(self.readers, prefixes, strict=True)]
+        self.reader = reader
 
     @cached_property
     def archive(self) -> Archive:
-        """With the file names of `WorkerStore.full_name`."""
-        return self.archives[0] if self._is_by_one else _warc_files(self._location.directory)
-
-    @cached_property
-    def archives(self) -> list[Archive]:
-        """The archive of each worker, with the file names of its own store."""
-        return [
-            archive_in(_blobs_of(self._location.blobs, reader), part)
-            for part, reader in zip(self.parts, self.readers, strict=True)
-        ]
+        return open_archive(self._location, self.reader)
 
 
 @contextmanager
 def open_crawl(location: CrawlLocation) -> Iterator[OpenCrawl]:
-    """For reading; the crawl may be running. A store with an older schema is migrated first. Raises NotThisCrawl,
-    naming the part that is missing or cannot be used."""
-    parts = _parts_of(location)
-    with ExitStack() as opened:
-
-        def open_all() -> list[CrawlReader]:
-            tables = [_tables_of(location, part) for part in parts]
-            return [opened.enter_context(closing(TableReader(each.open_reader()))) for each in tables]
-
-        try:
-            readers = open_all()
-        except OldSchema:
-            opened.close()
-            _migrate(location)
-            readers = open_all()
-        yield OpenCrawl(location, parts, readers)
+    """For reading; the crawl may be running. A store with an older schema is migrated first. Raises NotThisCrawl."""
+    try:
+        reader = TableReader(_tables_of(location).open_reader())
+    except OldSchema:
+        _migrate(location)
+        reader = TableReader(_tables_of(location).open_reader())
+    with closing(reader):
+        yield OpenCrawl(location, reader)
 
 
 def remembered_options(location: CrawlLocation) -> dict[str, object]:
@@ -344,8 +307,6 @@ def remembered_options(location: CrawlLocation) -> dict[str, object]:
     if not crawl_exists(location):
         return {}
     try:
-        if (layout := read_layout(location.directory)) is not None:
-            return known_shape(layout[1])
         with open_crawl(location) as crawl:
             return known_shape(crawl.reader.status.options())
     except NotThisCrawl:
@@ -353,24 +314,23 @@ def remembered_options(location: CrawlLocation) -> dict[str, object]:
 
 
 def open_part(location: CrawlLocation) -> CrawlReader:
-    """The store of a crawl by one worker, or of one of several, for a reader of which there are several. Raises
-    NotThisCrawl, OldSchema or StoreFailed."""
+    """The store of a crawl, for a reader of which there are several. Raises NotThisCrawl, OldSchema or StoreFailed."""
     return TableReader(open_part_database(location))
 
 
 def open_part_database(location: CrawlLocation) -> Database:
     """The same as a bare connection, which only reads."""
-    return _tables_of(location, location.directory).open_reader(small=True)
+    return _tables_of(location).open_reader(small=True)
 
 
 def open_steering(location: CrawlLocation) -> Database:
-    """The store of a crawl by one worker, for orders and settings. Raises NotThisCrawl, OldSchema or StoreFailed."""
-    return _tables_of(location, location.directory).open_steering()
+    """The store of a crawl, for orders and settings. Raises NotThisCrawl, OldSchema or StoreFailed."""
+    return _tables_of(location).open_steering()
 
 
 def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str = SOLE_WORKER) -> LiveStatus:
     """Where a worker of a crawl leaves its status: in its directory, or in a store that is not there."""
-    if store_kind(location.store).is_shared:
+    if is_on_server(location):
         open_database = open_part_database if read_only else open_steering
         return LiveRow(lambda: open_database(location), worker)
     return StatusFile(location.directory / STATUS)
@@ -378,8 +338,7 @@ def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str 
 
 def open_session(location: CrawlLocation) -> Session:
     """A connection for the protocol of workers, to a store that they share."""
-    tables = store_kind(location.store).open_tables(location.store or "", location.directory, True)
-    return cast(_SessionTables, tables).open_session(Seconds(5.0))
+    return cast(_SessionTables, _tables_of(location)).open_session(Seconds(5.0))
 
 
 class _SessionTables(Protocol):
@@ -387,7 +346,7 @@ class _SessionTables(Protocol):
 
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
-    """The archive of a crawl by one worker."""
+    """The archive of a crawl."""
     return archive_in(_blobs_of(location.blobs, reader), location.directory)
 
 
@@ -436,8 +395,8 @@ def _warc_files(folder: Path) -> Archive:
 # --- changing --------------------------------------------------------------------------------------------
 
 
-class HeldPart(NamedTuple):
-    """The store and the archive of one worker, held for changes."""
+class HeldCrawl(NamedTuple):
+    """The store and the archive of a crawl, held for changes."""
 
     directory: Path
     editor: CrawlEditor
@@ -445,60 +404,52 @@ class HeldPart(NamedTuple):
 
 
 @contextmanager
-def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
-    """For changes, while no other process uses the crawl: the parts of all workers. Raises NotThisCrawl or
-    DirectoryInUse; then nothing was changed."""
-    parts = _parts_of(location)
+def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
+    """For changes, while no other process uses the crawl. Raises NotThisCrawl or DirectoryInUse; then nothing was
+    changed."""
+    refuse_old_workers(location.directory)
     if store_kind(location.store).is_shared:
         with closing(open_session(location)) as session:
             end_silent_workers(session, LeaseTerms(), boot_time, sleep)
     with ExitStack() as opened:
-        if parts != [location.directory]:
-            opened.callback(CrawlDirectory(location.directory, archive=False).close)
-        held = []
-        for part in parts:
-            held.append(CrawlDirectory(part, archive=False))
-            opened.callback(held[-1].close)
-        tables = [_tables_of(location, one.path) for one in held]
-        editors = [opened.enter_context(closing(TableEditor(each.open_writer()))) for each in tables]
+        directory = CrawlDirectory(location.directory, archive=False)
+        opened.callback(directory.close)
+        editor = opened.enter_context(closing(TableEditor(_tables_of(location).open_writer())))
         if not store_kind(location.store).in_directory:
-            held[0].check_owner(editors[0].status.fact("crawl_id") or "")
-        yield [
-            HeldPart(one.path, editor, archive_in(_blobs_of(location.blobs, editor), one.path))
-            for one, editor in zip(held, editors, strict=True)
-        ]
+            directory.check_owner(editor.status.fact("crawl_id") or "")
+        yield HeldCrawl(directory.path, editor, archive_in(_blobs_of(location.blobs, editor), directory.path))
 
 
 def remove_crawl(location: CrawlLocation) -> None:
     """Empty the directory of a crawl; nothing happens if there is none. Raises DirectoryInUse, or NotThisCrawl if its
     archive is elsewhere or there are other files; then nothing was changed."""
     directory = location.directory
-    if not crawl_exists(location):
-        return
     if not store_kind(location.store).in_directory:
-        raise NotThisCrawl(
-            f"{shown_crawl(location)} holds a crawl, and only one with all its files in its directory is removed: name "
-            "an empty database"
-        )
-    with ExitStack() as held:
-        whole = CrawlDirectory(directory, archive=False)
-        held.callback(whole.close)
-        for part in parts_of(directory):
-            if part != directory and part.exists():
-                held.callback(CrawlDirectory(part, archive=False).close)
-        with open_crawl(location) as crawl:
-            for part, reader in zip(crawl.parts, crawl.readers, strict=True):
-                blobs = _blobs_of(location.blobs, reader)
-                if blobs is not None and archive_folder(blobs) != (part / ARCHIVE).absolute():
-                    raise NotThisCrawl(
-                        f"{directory} has its archive in {blobs}; only a crawl with all its files in its directory "
-                        "is removed: choose another directory, or remove both yourself"
-                    )
-        whole.remove_crawl()
+        if crawl_exists(location):
+            raise NotThisCrawl(
+                f"{shown_crawl(location)} holds a crawl, and only one with all its files in its directory is removed: "
+                "name an empty database"
+            )
+        return
+    with reachable(location) as reached:
+        if not crawl_exists(reached):
+            return
+        held = CrawlDirectory(directory, archive=False)
+        with closing(held), open_crawl(reached) as crawl:
+            blobs = _blobs_of(location.blobs, crawl.reader)
+            if blobs is not None and archive_folder(blobs) != (directory / ARCHIVE).absolute():
+                raise NotThisCrawl(
+                    f"{directory} has its archive in {blobs}; only a crawl with all its files in its directory "
+                    "is removed: choose another directory, or remove both yourself"
+                )
+    with closing(CrawlDirectory(directory, archive=False)) as held:
+        if has_private_store(location):
+            _private_servers().check_unused(directory)
+        held.remove_crawl()
 
 
 def _migrate(location: CrawlLocation) -> None:
-    """Bring the stores of all workers up to date. No other process may use the crawl."""
+    """Bring the store up to date. No other process may use the crawl."""
     try:
         with hold_crawl(location):
             pass

@@ -22,7 +22,6 @@ from gossamer.extract.main_text import TextExtractor
 from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
 from gossamer.model.delivery import DeliveryStatistics
-from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
 from gossamer.observe.audit import Violation
@@ -72,8 +71,6 @@ async def session(
     *,
     hooks: Sequence[Hook] = (),
     may_be_empty: bool = False,
-    part: WorkerShare | None = None,
-    fingerprint_key: int | None = None,
     worker: Worker | None = None,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Displays and logs its progress, and releases everything at the end.
@@ -90,8 +87,6 @@ async def session(
             seeds,
             add_seeds=add_seeds,
             may_be_empty=may_be_empty,
-            part=part,
-            fingerprint_key=fingerprint_key,
             worker=worker,
         )
     except BaseException:

@@ -7,8 +7,7 @@ import pytest
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
-from gossamer.observe.snapshot import Snapshot, to_contract
-from gossamer.workers.hub import merge_snapshots
+from gossamer.observe.snapshot import Snapshot, merge_snapshots, to_contract
 
 
 def snapshot(**figures: object) -> Snapshot:
