@@ -29,7 +29,6 @@ OURS: dict[str, tuple[str, ...]] = {
     "version": (),
     "clock": ("model",),
     "native": (),
-    "ipc": (),
     "sketch": ("native",),
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does the IO of a stage, so it knows the ports it implements and the values that pass through them; no
@@ -72,9 +71,7 @@ OURS: dict[str, tuple[str, ...]] = {
         *("store.ports", "store.table.orders", "store.threads", "version", "workers.local_workers"),
     ),
     # A crawl by several processes: opens the same session in each of them.
-    "workers": (
-        *("model", "errors", "clock", "config", "crawl", "seed.lists", "observe", "ipc", "frontier.politeness"),
-    ),
+    "workers": (*("model", "errors", "clock", "config", "crawl", "seed.lists", "observe"),),
     # A crawl for users from Python: opens the same session as the command line does.
     "library": (
         *("model", "errors", "clock", "config", "crawl", "observe", "seed", "reports"),
@@ -101,12 +98,12 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "trafilatura": ("extract.main_text",),
     "msgspec": (
         "config",
+        "crawl.run.opener",
         "lab.simweb",
         "extract",
         "observe.snapshot",
         "service",
         "workers.local_workers",
-        "workers.supervisor",
     ),
     "numpy": ("cli.simulate", "lab.simulate", "backends.postgres"),
     "obstore": ("backends.objects",),
@@ -136,7 +133,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
+    "secrets": ("crawl.run.assemble", "crawl.run.store", "service.access"),
     "importlib": (
         "cli",
         "backends",
@@ -150,7 +147,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "",
     ),
     "asyncio": (
-        *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
+        *("fetch", "extract.large_pages", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",
         "backends.redis",
     ),
@@ -158,9 +155,10 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "threading": (
         *("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader", "backends.objects"),
         "service.shared_server",
+        "workers.parent",
     ),
     "multiprocessing": ("crawl",),
-    "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres", "library.document_stream"),
+    "socket": ("service", "lab.simweb", "backends.postgres", "library.document_stream"),
     "subprocess": ("extract.pdf", "lab.simweb", "backends.postgres"),
     "http": ("lab.simweb",),
     "urllib": (

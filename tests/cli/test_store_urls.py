@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -144,7 +144,8 @@ def test_a_command_uses_the_location_of_the_file(tmp_path: Path) -> None:
     small_crawl(tmp_path / "filed")
     Path("gossamer.toml").write_text('store = "sqlite:filed"\nblobs = "file:captures"\n')
 
-    found = location_of(argparse.Namespace(dir=None, store=None, blobs=None))
+    with ExitStack() as uses:
+        found = location_of(argparse.Namespace(dir=None, store=None, blobs=None, uses=uses))
 
     assert found == CrawlLocation(Path("filed"), f"file:{tmp_path / 'captures'}", "sqlite:filed")
 

@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Protocol, cast
 
 from gossamer.cli import COMMANDS
@@ -76,7 +77,9 @@ def _run(words: list[str]) -> int:
         arguments = parser.parse_intermixed_args(words[1:])
     except SystemExit as done:  # --help
         return int(done.code or 0)
-    return command.run(arguments)
+    with ExitStack() as uses:
+        arguments.uses = uses  # of private servers, until the command has ended
+        return command.run(arguments)
 
 
 def _hide_password() -> None:

@@ -12,9 +12,9 @@ from gossamer.cli.crawl import seeds_of_queries, warn_of_blocked
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
-from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import store_kind
-from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.crawl.run.directory import TOKEN
+from gossamer.crawl.run.opener import shared_store, store_kind
+from gossamer.errors import MissingExtra, UsageError
 from gossamer.observe.formatter import json_line, printable
 from gossamer.seed.lists import Seed, read_arguments
 
@@ -70,21 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
     config = configured()
     workers = config.workers if workers is None else workers
     check_config(config)
-    directory = Path(config.dir)
-    refuse_worker_share(directory)
-    if (layout := read_layout(directory)) is not None:
-        raise NotThisCrawl(
-            f"{printable(str(directory))} holds a crawl by {layout[0]} workers, and gossamer serve crawls with one; go "
-            "on with it by gossamer crawl, or choose another --dir"
-        )
     if store_kind(config.store).one_process:
         raise UsageError(
             f"--store: gossamer serve reads its store from two processes, so {config.store} cannot be used"
         )
-    if workers != 1 and not store_kind(config.store).is_shared:
+    if workers == 0 and not store_kind(config.store).is_shared:
         raise UsageError(
-            f"--workers: gossamer serve crawls with one worker, not {workers}, unless its store is one that workers "
-            "share: name it with --store postgresql://HOST/DATABASE"
+            "--workers 0: a service without workers is for a store that workers share: name it with --store "
+            "postgresql://HOST/DATABASE"
         )
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     seeds += seeds_of_queries(config, add_seeds=True)
@@ -107,8 +100,9 @@ def run(arguments: argparse.Namespace) -> int:
         if addresses.metrics is not None:
             print(f"Metrics: {addresses.metrics}metrics", file=sys.stderr)
 
-    if workers != 1:
-        from gossamer.service.shared_server import serve_shared
+    with shared_store(config) as store:
+        if workers != 1:
+            from gossamer.service.shared_server import serve_shared
 
-        return serve_shared(config, seeds, workers=workers, on_ready=ready, reread=configured)
-    return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)
+            return serve_shared(store, seeds, workers=workers, on_ready=ready, reread=configured)
+        return serve(store, seeds, add_seeds=True, on_ready=ready, reread=configured)

@@ -12,7 +12,6 @@ from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import (
     CrawlLocation,
-    HeldPart,
     check_archive_owner,
     end_killed_workers,
     forget_caches,
@@ -33,7 +32,6 @@ from gossamer.reports.verify import (
     check_rows,
     delete_orphans,
     find_orphans,
-    joined_findings,
     repair,
 )
 
@@ -75,11 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         running = is_running(location)
         with open_crawl(location) as crawl:
-            found = [
-                examine(reader.audit, archive, config, line, running=running)
-                for reader, archive in zip(crawl.readers, crawl.archives, strict=True)
-            ]
-        findings = of_all([part.name for part in crawl.parts], found)
+            findings = examine(crawl.reader.audit, crawl.archive, config, line, running=running)
         queued = None
     line.clear()
     if given.flag(arguments, "json"):
@@ -97,14 +91,16 @@ def _with_repair(location: CrawlLocation, config: Config, line: ProgressLine) ->
     end_killed_workers(location)
     if living_workers(location) and (findings := _without_orphans(location, config, line)) is not None:
         return findings, 0, frozenset({Kind.FILE_UNKNOWN})
-    with hold_crawl(location) as parts:
-        for part in parts:
-            check_archive_owner(location, part.editor)
-        done = [_repaired(part, config, line) for part in parts]
-    found = of_all([part.directory.name for part in parts], [findings for findings, _ in done])
-    if not found.sound:
-        forget_caches(location)
-    return found, sum(n for _, n in done), _REPAIRABLE
+    with hold_crawl(location) as held:
+        check_archive_owner(location, held.editor)
+        findings = examine(held.editor.audit, held.archive, config, line, running=False)
+        if findings.sound or Kind.DATABASE in findings.counts:
+            return findings, 0, _REPAIRABLE  # nothing is written into a database that is damaged itself
+        ordering = ordering_for(config, held.editor.status.queue_order())
+        transaction = held.editor.repair(clock_of(held.directory).now(), ordering.standing)
+        queued = repair(findings, held.archive, held.editor.audit, transaction)
+    forget_caches(location)
+    return findings, queued, _REPAIRABLE
 
 
 def _without_orphans(location: CrawlLocation, config: Config, line: ProgressLine) -> Findings | None:
@@ -121,24 +117,8 @@ def _without_orphans(location: CrawlLocation, config: Config, line: ProgressLine
     return findings
 
 
-def _repaired(part: HeldPart, config: Config, line: ProgressLine) -> tuple[Findings, int]:
-    findings = examine(part.editor.audit, part.archive, config, line, running=False)
-    if findings.sound or Kind.DATABASE in findings.counts:
-        return findings, 0  # nothing is written into a database that is damaged itself
-    ordering = ordering_for(config, part.editor.status.queue_order())
-    transaction = part.editor.repair(clock_of(part.directory).now(), ordering.standing)
-    return findings, repair(findings, part.archive, part.editor.audit, transaction)
-
-
-def of_all(workers: list[str], found: list[Findings]) -> Findings:
-    """The findings of all workers as one; with several, every problem names its worker."""
-    if len(found) == 1:
-        return found[0]
-    return joined_findings(dict(zip(workers, found, strict=True)))
-
-
 def examine(audit: AuditReader, archive: Archive, config: Config, line: ProgressLine, *, running: bool) -> Findings:
-    """Everything that is wrong with the store and the archive of one worker."""
+    """Everything that is wrong with the store and the archive."""
     findings = Findings()
     for what in audit.integrity():
         findings.add(Problem(Kind.DATABASE, what))

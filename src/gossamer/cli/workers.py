@@ -1,19 +1,18 @@
 """`gossamer workers`: the workers that share a crawl."""
 
 import argparse
-from pathlib import Path
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import ListOutput, add_heading_option, location_named, require_crawl
+from gossamer.cli.open_crawl import ListOutput, add_heading_option, location_of, require_shared
 from gossamer.cluster.membership import drain_worker
-from gossamer.crawl.run.opener import open_session, shown_crawl, store_kind
+from gossamer.crawl.run.opener import open_session, shown_crawl
 from gossamer.crawl.run.workers import read_workers
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.workers import COLUMNS, worker_cells, worker_object
 
-USAGE = "[list | drain NAME] --store URL [--all] [--json]"
+USAGE = "[list | drain NAME] [--store URL | --dir DIR] [--all] [--json]"
 DESCRIPTION = """\
-List the workers of a crawl on PostgreSQL, one per line: state, partitions,
+List the workers of a crawl that has several, one per line: state, partitions,
 pages stored since it joined and per second, seconds left of its lease, time of
 a commit, cache, machine, and the last error. With drain NAME, ask a worker to
 leave: it finishes its visits, and the others take over its hosts."""
@@ -26,21 +25,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=("list", "drain"), default="list", help="default: list")
     parser.add_argument("name", nargs="?", metavar="NAME", help="the worker to drain")
     parser.add_argument("--store", metavar="URL", help="store of the crawl: postgresql://HOST/DATABASE")
-    parser.add_argument("--dir", metavar="DIR", help=argparse.SUPPRESS)
+    parser.add_argument("--dir", metavar="DIR", help="directory of a crawl by several workers on this machine")
+    parser.set_defaults(blobs=None)
     parser.add_argument("--all", action="store_true", help="also workers that are gone")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     add_heading_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    store, name = given.text(arguments, "store"), given.text(arguments, "name")
+    name = given.text(arguments, "name")
     draining = given.text(arguments, "action") == "drain"
-    if store is None or not store_kind(store).is_shared:
-        raise UsageError("--store: name the store of a crawl that workers share, such as postgresql://HOST/DATABASE")
     if draining != (name is not None):
         raise UsageError("drain: name the worker to drain" if draining else f"list: unexpected argument {name!r}")
-    location = location_named({"store": store, "dir": str(Path(given.text(arguments, "dir") or "crawl"))})
-    require_crawl(location)
+    location = location_of(arguments)
+    require_shared(location)
     session = open_session(location)
     try:
         if name is not None:

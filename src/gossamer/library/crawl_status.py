@@ -3,24 +3,22 @@
 
 import dataclasses
 from contextlib import closing
-from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from gossamer.clock import clock_of
 from gossamer.config.load import known_shape
-from gossamer.config.overrides import OVERRIDES_KEY, Overrides, merged_overrides
-from gossamer.crawl.run.directory import holder_of, parts_of, read_layout
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides
+from gossamer.crawl.run.directory import holder_of
 from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, live_status, open_session, store_kind
 from gossamer.crawl.run.workers import read_live
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
-from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object, merge_freshness
-from gossamer.observe.merged_snapshot import merge_snapshots, whole_snapshot
+from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object
+from gossamer.observe.merged_snapshot import whole_snapshot
 from gossamer.observe.snapshot import STALE_AFTER, Snapshot, crawl_state, decode_statuses, recent_snapshot
-from gossamer.observe.wait_reasons import Waits, merge_waits, waiting_for
+from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.observe.workers import WorkerObject, WorkerStatus, worker_object
 from gossamer.recrawl.freshness import stored_freshness_metrics
-from gossamer.reports.all_workers import join_totals
 from gossamer.reports.records import Json
 
 WaitsObject = TypedDict(
@@ -168,49 +166,30 @@ def _read_shared(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
 
 def _read_own(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
     """Of a crawl whose store is in its directory."""
-    directory = location.directory
-    holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
-    now = clock_of(directory).now()
-    readers = [reader.status for reader in crawl.readers]
-    totals = [reader.totals() for reader in readers]
-    layout = read_layout(directory)
-    outbox = sum(reader.count_outbox() for reader in readers)
-    lives = [
-        None if process is None else recent_snapshot(_live_texts(location, part), process, now)
-        for part, process in zip(crawl.parts, holders, strict=True)
-    ]
-    found = join_totals(totals, outbox)
-    freshness = [stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now) for reader in readers]
-    waits = merge_waits(
-        [
-            waits_of(reader.waits(now), own, running=process is not None)
-            for reader, own, process in zip(readers, lives, holders, strict=True)
-        ]
-    )
-    if outbox and waits.due is not None:  # they are queued as soon as their owners have them
-        waits = dataclasses.replace(waits, due=waits.due + outbox)
-    known = [own for own in lives if own is not None]
-    live = merge_snapshots(known, finished=False) if known else None
+    directory, reader = location.directory, crawl.reader.status
+    holder, now = holder_of(directory), clock_of(directory).now()
+    live = None if holder is None else _live_snapshot(location, holder, now)
+    totals = reader.totals()
     return CrawlStatus(
         directory=str(directory),
         now=now,
         running=holder is not None,
         holder=holder,
-        totals=found,
-        state="at rest" if holder is None else state_by(live, _number(found["queued"])),
-        waits=waits,
-        overrides=merged_overrides(reader.fact(OVERRIDES_KEY) for reader in readers),
-        freshness=merge_freshness([(each, _number(own["pages"])) for each, own in zip(freshness, totals, strict=True)]),
+        totals=totals,
+        state="at rest" if holder is None else state_by(live, _number(totals["queued"])),
+        waits=waits_of(reader.waits(now), live, running=holder is not None),
+        overrides=Overrides.from_text(reader.fact(OVERRIDES_KEY)),
+        freshness=stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now),
         live=live,
-        options=known_shape(crawl.reader.status.options() if layout is None else layout[1]),
+        options=known_shape(reader.options()),
         workers=None,
     )
 
 
-def _live_texts(location: CrawlLocation, part: Path) -> list[bytes]:
-    """What the worker of a directory has published, and others with it."""
-    with closing(live_status(location._replace(directory=part))) as live:
-        return live.read()
+def _live_snapshot(location: CrawlLocation, holder: int, now: Instant) -> Snapshot | None:
+    """What the running process has published; None if that is too long ago."""
+    with closing(live_status(location)) as live:
+        return recent_snapshot(live.read(), holder, now)
 
 
 def status_object(status: CrawlStatus) -> Json:

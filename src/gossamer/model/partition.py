@@ -25,20 +25,6 @@ class PartitionList:
         self.numbers = list(numbers)
 
 
-class WorkerShare(NamedTuple):
-    """The share of one worker: the partitions whose number modulo `total` is `number`."""
-
-    number: int  # from 0
-    total: int
-
-    def owner_of(self, partition: int) -> int:
-        """The number of the worker that owns a partition."""
-        return partition % self.total
-
-    def owns(self, partition: int) -> bool:
-        return self.owner_of(partition) == self.number
-
-
 class ForeignUrl(NamedTuple):
     """A URL that another worker has found."""
 
@@ -49,16 +35,3 @@ class ForeignUrl(NamedTuple):
     found_on: int  # the page; 0 for a seed
     sitemap: int
     modified: Instant | None
-
-
-class OutboxUrl(NamedTuple):
-    """A URL on its way to the worker that owns it."""
-
-    id: int  # grows
-    url: Url
-    depth: int
-    hops: int
-    via: Via
-    sitemap: int
-    modified: Instant | None
-    page: Url | None  # the page it was found on; None for a seed

@@ -185,7 +185,6 @@ class Facts:
     url: UrlFact | None = None
     seed: SeedPlace | None = None
     way: tuple[Step, ...] = ()  # the page it was found on first, then that page's, at most MOST_STEPS
-    beyond: Url | None = None  # where the path continues in another worker's database
     queue: QueueFact | None = None
     visit: VisitFact | None = None
     listing: ListingFact = ListingFact()

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from gossamer.model.archive_record import ArchivedRecord
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Origin, Url
-from gossamer.model.url_record import Facts, LearntFact, OwnerFact, Step
+from gossamer.model.url_record import Facts, LearntFact, OwnerFact
 from gossamer.observe.wait_reasons import Waits
 from gossamer.reports.records import (
     CaptureRow,
@@ -36,7 +36,6 @@ from gossamer.reports.records import (
     WrongCounter,
 )
 
-WayBack = tuple[tuple[Step, ...], Url | None]
 """Steps from a URL back to a seed, and the page of another worker with which they continue, if they do."""
 
 
@@ -53,10 +52,6 @@ class StatusReader(Protocol):
 
     def recrawl_report(self, now: Instant) -> RecrawlReport:
         """How fresh the stored pages are. Takes the same time for every size of crawl."""
-        ...
-
-    def count_outbox(self) -> int:
-        """URLs that one worker has found and that are not yet in the store of the worker that owns them."""
         ...
 
     def fact(self, name: str) -> str | None:
@@ -166,10 +161,6 @@ class UrlReader(SeedHosts, Protocol):
     ) -> Facts:
         """What is on record, as of one commit, of the URL with the first of these identities that is known; if none
         is, of its host, domain, suffix and origin."""
-        ...
-
-    def way_from(self, domain: Domain, identities: Sequence[Fingerprint]) -> WayBack:
-        """The page with the first of these identities that is known, and its way back to a seed; empty if none is."""
         ...
 
 

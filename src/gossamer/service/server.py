@@ -12,7 +12,8 @@ from typing import NamedTuple
 import uvloop
 
 from gossamer.config.load import Config
-from gossamer.crawl.run.opener import CrawlLocation
+from gossamer.crawl.run.opener import CrawlLocation, SharedStore
+from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.run.signals import Interrupts
 from gossamer.crawl.run.steering import Steering, read_settings
@@ -49,7 +50,7 @@ def open_sockets(config: Config) -> tuple[Listening, Addresses]:
 
 
 def serve(
-    config: Config,
+    store: SharedStore,
     seeds: list[Seed],
     *,
     add_seeds: bool,
@@ -61,12 +62,13 @@ def serve(
     `on_ready` receives the addresses and the crawl directory. On SIGHUP, `reread` returns the current configuration,
     from which the rules are taken.
     """
+    config = store.config
     listening, addresses = open_sockets(config)
     front = fork_front(listening, config, reread)
     try:
         for each in listening.opened:
             each.close()  # the front process has its own copy
-        return uvloop.run(_serve(config, seeds, add_seeds, front, addresses, on_ready, reread))
+        return uvloop.run(_serve(store, seeds, add_seeds, front, addresses, on_ready, reread))
     finally:
         front.wait()
 
@@ -80,7 +82,7 @@ class NoDisplay:
 
 
 async def _serve(
-    config: Config,
+    store: SharedStore,
     seeds: list[Seed],
     add_seeds: bool,
     front: Front,
@@ -88,6 +90,7 @@ async def _serve(
     on_ready: Callable[[Addresses, Path], None],
     reread: Callable[[], Config],
 ) -> int:
+    config = store.config
     version, stored = read_settings(CrawlLocation.of(config))
     async with session(stored.apply_limits(config), seeds, add_seeds, NoDisplay(), may_be_empty=True) as opened:
         gc.freeze()
@@ -110,9 +113,10 @@ async def _serve(
 
         loop.add_signal_handler(signal.SIGHUP, on_hangup)
         try:
-            return await _run(
-                opened, interrupts, steering, front, lambda: on_ready(addresses, crawl.directory.path), addresses
-            )
+            async with server_kept(store, opened.log):
+                return await _run(
+                    opened, interrupts, steering, front, lambda: on_ready(addresses, crawl.directory.path), addresses
+                )
         finally:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(number)

@@ -16,7 +16,7 @@ from gossamer.config.load import CONFIG_KEY, Config, config_from_text
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import TOKEN
 from gossamer.crawl.run.member import Worker
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_crawl, shown_crawl
+from gossamer.crawl.run.opener import CrawlLocation, SharedStore, crawl_exists, open_crawl, shown_crawl
 from gossamer.errors import DirectoryError, UsageError
 from gossamer.seed.lists import Seed
 from gossamer.service.access import token_in
@@ -27,7 +27,7 @@ from gossamer.workers.local_workers import run_local_workers
 
 
 def serve_shared(
-    config: Config,
+    store: SharedStore,
     seeds: list[Seed],
     *,
     workers: int,
@@ -36,6 +36,7 @@ def serve_shared(
 ) -> int:
     """Serve a crawl, which is created if there is none, until a signal comes or all of the workers that this process
     starts have ended. Returns the exit status. Raises GossamerError."""
+    config = store.config
     location, directory = CrawlLocation.of(config), Path(config.dir)
     is_new = _shared_text(location) is None
     if seeds and not workers and not is_new:
@@ -57,7 +58,7 @@ def serve_shared(
         if workers:
             attendance.start()
             try:
-                run_local_workers(config, seeds, add_seeds=True, display=NoDisplay(), reread=reread)
+                run_local_workers(store, seeds, add_seeds=True, display=NoDisplay(), reread=reread)
             finally:
                 attendance.end()
         else:

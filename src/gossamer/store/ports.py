@@ -129,30 +129,6 @@ class Ownership(Protocol):
     def owns(self, partition: int) -> bool: ...
 
 
-class PartitionOwner(Protocol):
-    """Which worker owns which partition of the domains. `model.partition.WorkerShare` is a fixed share.
-
-    A domain belongs to one partition permanently, and a partition has one owner at most: only the owner contacts its
-    hosts and writes their rows. Ownership may change while a crawl runs, but all answers within one commit agree. A
-    worker gives up a partition after it has committed everything about it, and takes one over in a commit of its own.
-    Called from the store's thread, and on the event loop before the crawl runs. Never waits and never fails.
-    """
-
-    @property
-    def number(self) -> int:
-        """Of this worker; no other worker has the same at the same time."""
-        ...
-
-    def owner_of(self, partition: int) -> int:
-        """Under which number the outbox keeps URLs of a partition: that of its owner. Where owners change, a number
-        that stands for a partition of another worker, under which any owner finds them."""
-        ...
-
-    def owns(self, partition: int) -> bool:
-        """Whether this worker owns a partition: `owner_of` is then its own `number`."""
-        ...
-
-
 class TaskSource(Protocol):
     """Reads the task table as of the last commit. Used from one thread at a time; raises StoreFailed."""
 

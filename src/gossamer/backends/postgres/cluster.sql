@@ -160,7 +160,8 @@ DELETE FROM gates WHERE epoch IS NULL AND released_at < now() - make_interval(se
 SELECT state, max_pages FROM crawl FOR UPDATE
 
 -- name: pages_spoken_for
-SELECT coalesce(sum(CASE WHEN alive THEN greatest(granted, stored) ELSE stored END), 0)::bigint, count(*) FILTER (WHERE alive) FROM fence
+SELECT coalesce(sum(CASE WHEN alive THEN greatest(granted, stored) ELSE stored END), 0)::bigint,
+    count(*) FILTER (WHERE alive) FROM fence
 
 -- name: set_grant
 UPDATE fence SET granted = $2 WHERE epoch = $1

@@ -20,9 +20,6 @@ FROM urls u JOIN hosts h ON h.id = u.host_id WHERE u.id = $1
 SELECT u.url, u.via, u.depth, u.found_on, s.source, s.added_at
 FROM urls u LEFT JOIN seeds s ON md5(s.url) = md5(u.url) AND s.url = u.url WHERE u.id = $1
 
--- name: brought_from
-SELECT page FROM brought WHERE url_id = $1
-
 -- name: seed_place
 SELECT source, added_at FROM seeds WHERE md5(url) = md5($1) AND url = $1
 

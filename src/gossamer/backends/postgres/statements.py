@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 FILES = (
-    *("queries.sql", "bulk_changes.sql", "outbox.sql", "orders.sql", "cluster.sql"),
+    *("queries.sql", "bulk_changes.sql", "orders.sql", "cluster.sql"),
     *("status.sql", "hosts.sql", "pages.sql", "explain.sql", "links.sql", "verify.sql"),
 )
 """The files whose statements can be called by name."""

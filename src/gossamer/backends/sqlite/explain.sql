@@ -20,9 +20,6 @@ FROM urls u JOIN hosts h ON h.id = u.host_id WHERE u.id = ?
 SELECT u.url, u.via, u.depth, u.found_on, s.source, s.added_at
 FROM urls u LEFT JOIN seeds s ON s.url = u.url WHERE u.id = ?
 
--- name: brought_from
-SELECT page FROM brought WHERE url_id = ?
-
 -- name: seed_place
 SELECT source, added_at FROM seeds WHERE url = ?
 

@@ -8,8 +8,8 @@
 _shtab_gossamer_subparsers=(crawl worker workers migrate serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 
 _shtab_gossamer_crawl_option_strings=(-h --help --config --more --add-seeds --dir --store --unsafe-store --no-unsafe-store --blobs --cache --seeds --scope --max-pages --min-pages --max-depth --order --delay --delay-factor --concurrency --workers --partitions --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
-_shtab_gossamer_worker_option_strings=(-h --help --store --dir --name --weight --unsafe-store --metrics --quiet)
-_shtab_gossamer_workers_option_strings=(-h --help --store --all --json --no-header)
+_shtab_gossamer_worker_option_strings=(-h --help --store --dir --name --weight --unsafe-store --metrics --log-pages --quiet)
+_shtab_gossamer_workers_option_strings=(-h --help --store --dir --all --json --no-header)
 _shtab_gossamer_migrate_option_strings=(-h --help --store --check)
 _shtab_gossamer_serve_option_strings=(-h --help --config --dir --store --unsafe-store --no-unsafe-store --blobs --cache --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --partitions --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --log-pages --query --exclude-domain --host --port --max-per-domain --json)
 _shtab_gossamer_demo_option_strings=(-h --help --pages --hosts --delay --dir --store --json --no-json --quiet --no-quiet)
@@ -32,6 +32,8 @@ _shtab_gossamer_crawl___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_gossamer_crawl___seeds_COMPGEN=_shtab_compgen_files
 _shtab_gossamer_crawl___log_pages_COMPGEN=_shtab_compgen_files
 _shtab_gossamer_worker___dir_COMPGEN=_shtab_compgen_dirs
+_shtab_gossamer_worker___log_pages_COMPGEN=_shtab_compgen_files
+_shtab_gossamer_workers___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_gossamer_serve___config_COMPGEN=_shtab_compgen_files
 _shtab_gossamer_serve___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_gossamer_serve___log_pages_COMPGEN=_shtab_compgen_files

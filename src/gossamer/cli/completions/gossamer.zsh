@@ -340,6 +340,7 @@ _shtab_gossamer_worker_options=(
   "--weight[share of the domains (default\: 1)]:X:"
   "--unsafe-store[accept a PostgreSQL server with fsync \= off]"
   "--metrics[port for the metrics of this worker, for Prometheus (default\: none)]:ADDRESS:PORT:"
+  "--log-pages[append a line for each visited page to FILE]:FILE:_files"
   "--quiet[print no progress]"
 )
 
@@ -349,6 +350,7 @@ _shtab_gossamer_worker_defaults_added=0
 _shtab_gossamer_workers_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE]:URL:"
+  "--dir[directory of a crawl by several workers on this machine]:DIR:_files -/"
   "--all[also workers that are gone]"
   "--json[print one JSON object per line]"
   "--no-header[print no column headings]"

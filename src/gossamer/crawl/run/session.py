@@ -22,7 +22,6 @@ from gossamer.extract.main_text import TextExtractor
 from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
 from gossamer.model.delivery import DeliveryStatistics
-from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
 from gossamer.observe.audit import Violation
@@ -72,8 +71,6 @@ async def session(
     *,
     hooks: Sequence[Hook] = (),
     may_be_empty: bool = False,
-    part: WorkerShare | None = None,
-    fingerprint_key: int | None = None,
     worker: Worker | None = None,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Displays and logs its progress, and releases everything at the end.
@@ -83,15 +80,13 @@ async def session(
     """
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
-    pages = _open_page_log(config)
+    pages = open_page_log(config)
     try:
         crawl = assemble(
             config,
             seeds,
             add_seeds=add_seeds,
             may_be_empty=may_be_empty,
-            part=part,
-            fingerprint_key=fingerprint_key,
             worker=worker,
         )
     except BaseException:
@@ -159,7 +154,7 @@ async def _share(crawl: Crawl) -> None:
         crawl.engine.fail(first)
 
 
-def _open_page_log(config: Config) -> PageLog | None:
+def open_page_log(config: Config) -> PageLog | None:
     """The page log, if one is wanted. Raises UsageError for a file that cannot be opened."""
     if config.log.pages is None:
         return None

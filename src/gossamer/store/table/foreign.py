@@ -131,7 +131,7 @@ class Foreign:
 
 
 def _packed_url(found: Candidate) -> list[object]:
-    url, _, _, depth, hops, via, found_on, sitemap, modified, _ = found
+    url, _, _, depth, hops, via, found_on, sitemap, modified = found
     return [url, depth, hops, via, found_on, sitemap, modified]
 
 

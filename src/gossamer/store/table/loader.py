@@ -7,12 +7,10 @@ from gossamer.errors import StoreFailed
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.facts import DomainFacts, HostFacts
 from gossamer.model.loads import FrontLoaded, FrontRequest, HostLoaded, HostRequest, Loaded, LoadRequest, SitemapFacts
-from gossamer.model.partition import OutboxUrl
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 from gossamer.store.ports import Database
-from gossamer.store.table import outbox
 
 _MOST_NAMES = 16  # hosts whose robots.txt names one sitemap; more are a crowd, not a site
 _PLACE = Task._fields.index("place")
@@ -128,13 +126,6 @@ class TableLoader:
 
     def suffix_visits(self) -> dict[int, int]:
         return dict(self._db.fetch_all("suffix_visits"))
-
-    def outbox_urls(self, part: int, after: int, most: int) -> list[OutboxUrl]:
-        """The first URLs after a number that are for another worker."""
-        return outbox.outbox_urls(self._db, part, after, most)
-
-    def has_outbox_urls(self) -> bool:
-        return outbox.has_outbox_urls(self._db)
 
     def read_messages(self, parts: list[int], most: int) -> list[tuple[int, int, str, bytes]]:
         """Messages in the inboxes of some partitions: partition, id, kind and body."""

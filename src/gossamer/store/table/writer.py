@@ -34,7 +34,6 @@ from gossamer.store.ports import (
     DateOfReported,
     Location,
     Ownership,
-    PartitionOwner,
     Postpone,
     Prioritiser,
     Replan,
@@ -45,7 +44,6 @@ from gossamer.store.table.hosts import DomainOf, HostRows, bring_forward, retire
 from gossamer.store.table.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts, Source
 from gossamer.store.table.metadata import save_learned
 from gossamer.store.table.orders import answer_order
-from gossamer.store.table.outbox import Outbox
 from gossamer.store.table.priorities import Reprioritiser
 from gossamer.store.table.requeue import RequeueResult, next_due, requeue_due
 
@@ -122,7 +120,6 @@ class TableWriter:
         targets_at_once: int = TARGETS_AT_ONCE,
         date_of_reported: DateOfReported = lambda page: page.modified,
         postpone: Postpone = lambda page, before, now: None,
-        part: PartitionOwner | None = None,
         ownership: Ownership | None = None,
         fact_name: Callable[[str], str] = str,
         replan: Replan = lambda page: None,
@@ -137,7 +134,6 @@ class TableWriter:
         self._date_of_reported, self._postpone, self._replan = date_of_reported, postpone, replan
         self._hosts = HostRows(db, domain_of)
         self._reprioritiser = Reprioritiser(db, prioritiser)
-        self._outbox = None if part is None else Outbox(db, part, lambda host: domain_of(host)[1])
         self._foreign = None if ownership is None else Foreign(db, ownership, lambda host: domain_of(host)[1])
         try:
             self._priorities = Reprioritiser(db, prioritiser)
@@ -232,18 +228,10 @@ class TableWriter:
                     new_elsewhere = self._foreign.new_seeds(batch)
                 self._foreign.take_out(batch.received)
                 batch = self._foreign.keep_own(batch)
-            candidates, put_out = batch.candidates, 0
-            if self._outbox is not None:
-                candidates, put_out = self._outbox.keep_own(candidates)
-                self._outbox.remove_delivered(batch.delivered)
-            added = self._add_urls(batch, candidates, touched, now)
+            added = self._add_urls(batch, batch.candidates, touched, now)
             returned = 0
             if batch.returning:
-                own = batch.returning
-                if self._outbox is not None:
-                    own, others = self._outbox.keep_own(own)
-                    put_out += others
-                back = self._add_urls(batch, own, touched, now)
+                back = self._add_urls(batch, batch.returning, touched, now)
                 returned = len(back)
                 added += back
             new_urls = len(added)
@@ -323,7 +311,6 @@ class TableWriter:
             requeued_to=again.to,
             replanned_to=again.replanned_to,
             reported=reported,
-            outboxed=put_out,
             sent=() if self._foreign is None else self._foreign.urls,
             returned=returned,
             reordered_to=reordered_to,
@@ -410,7 +397,7 @@ class TableWriter:
         ids = self._new_ids([domain_id for _, domain_id in homes])
         page: int | None = -1  # where the last one was found
         for url_id, candidate, (host_id, domain_id) in zip(ids, candidates, homes, strict=True):
-            url, _, fingerprint, depth, hops, via, found_on, sitemap, modified, _ = candidate
+            url, _, fingerprint, depth, hops, via, found_on, sitemap, modified = candidate
             if found_on != page:
                 page = found_on
                 _, of_host, _, steps_there, _ = sources.get(found_on, _NO_SOURCE)
@@ -442,9 +429,6 @@ class TableWriter:
             _touch(touched, row[1], row[5], row[7])
         of_hosts = Counter([row[1] for row in rows])
         self._db.write_rows("count_new", [(host_id, n, n) for host_id, n in of_hosts.items()])
-        if self._outbox is not None:
-            pages = {url_id: c.page for url_id, c in zip(ids, candidates, strict=True) if c.page is not None}
-            self._outbox.record_pages([(row[0], pages[row[0]]) for row in rows if row[0] in pages])
         return rows
 
     def _new_ids(self, domains: Iterable[int]) -> list[int]:
