@@ -140,7 +140,7 @@ class LocalWorkers:
             *(sys.executable, "-m", "gossamer", "worker", "--quiet", "--store", store, *unsafe),
             *("--dir", config.dir, "--name", f"worker-{number}"),
             stdin=asyncio.subprocess.DEVNULL,
-            env=os.environ if password is None else {**os.environ, "PGPASSWORD": password},
+            env={**os.environ} if password is None else {**os.environ, "PGPASSWORD": password},
             start_new_session=True,  # Ctrl-C goes to this process, which stops them
         )
         self._processes[number] = process
