@@ -147,6 +147,12 @@ def rest_policy_for(politeness: PolitenessPolicy, terms: LeaseTerms) -> RestPoli
     return RestPolicy(Seconds(max(politeness.min_delay, adaptive)), terms.ttl)
 
 
+def _cut_off(began: float) -> Failed:
+    """The outcome of a request that would be sent, or answered, after the end of the lease."""
+    took = Seconds(boot_time() - began)
+    return Failed(Failure.INCOMPLETE_BODY, "cut off: the lease of the worker has ended", took, contacted=True)
+
+
 class Member:
     """One life of a worker. `owns` is for the thread of the store, everything else for the event loop."""
 
@@ -314,7 +320,7 @@ class Member:
     async def send(self, sending: Coroutine[Any, Any, FetchOutcome]) -> FetchOutcome:
         """`ContactPermit`: await a request, which is cut off at the end of the lease."""
         began = boot_time()
-        task = asyncio.ensure_future(sending)
+        task = asyncio.ensure_future(self._send_in_time(sending))
         self._sending.add(task)
         try:
             return await task
@@ -322,11 +328,18 @@ class Member:
             if task not in self._cut_off:
                 task.cancel()
                 raise
-            took = Seconds(boot_time() - began)
-            return Failed(Failure.INCOMPLETE_BODY, "cut off: the lease of the worker has ended", took, contacted=True)
+            return _cut_off(began)
         finally:
             self._sending.discard(task)
             self._cut_off.discard(task)
+
+    async def _send_in_time(self, sending: Coroutine[Any, Any, FetchOutcome]) -> FetchOutcome:
+        """The task of a request begins a turn of the loop after its permit, and the process may have been stopped in
+        between."""
+        if not self._may_go_on():
+            sending.close()
+            return _cut_off(boot_time())
+        return await sending
 
     def _may_go_on(self) -> bool:
         return boot_time() < self.heartbeat.lease.end()
