@@ -313,10 +313,11 @@ class Steering:
                 before.limit_changes = wanted.limit_changes
             before.hosts.replace_with(wanted.hosts)
             _log_hosts(opened.log, hosts, wanted.hosts)
-            for host in sorted(hosts.dropped - wanted.hosts.dropped):
-                if self._member is not None and self._member.owns_host(host):
-                    with suppress(StoreFailed):  # what this worker has excluded since the order was applied
-                        await self._readmit(host)
+            if self._member is not None and not self._takes_orders:
+                for host in sorted(hosts.dropped - wanted.hosts.dropped):
+                    if self._member.owns_host(host):
+                        with suppress(StoreFailed):  # what this worker has excluded since the order was applied
+                            await self._readmit(host)
             if wanted.paused is not before.paused:
                 before.paused = wanted.paused
                 opened.crawl.engine.pause(wanted.paused)
