@@ -17,7 +17,7 @@ from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from gossamer.observe.display import Display, choose_display
 from gossamer.workers.parent import end_with_parent
 
-USAGE = "[--store URL] [--dir DIR] [--name NAME] [--weight X] [--metrics ADDRESS:PORT]"
+USAGE = "[--store URL] [--dir DIR] [--name NAME] [options]"
 DESCRIPTION = """\
 Join a crawl that was started with gossamer crawl --store, or one by several
 workers in DIR. All settings come from the store. Press Ctrl-C, or send SIGTERM,

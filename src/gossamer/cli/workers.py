@@ -10,7 +10,7 @@ from gossamer.crawl.run.workers import read_workers
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.workers import COLUMNS, worker_cells, worker_object
 
-USAGE = "[list | drain NAME] [--store URL | --dir DIR] [--all] [--json]"
+USAGE = "[list | drain NAME] [--store URL | --dir DIR] [--json]"
 DESCRIPTION = """\
 List the workers of a crawl that has several, one per line: state, partitions,
 pages stored since it joined and per second, seconds left of its lease, time of

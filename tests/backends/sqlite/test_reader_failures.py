@@ -73,6 +73,7 @@ READS: dict[str, Callable[[CrawlEditor], object]] = {
     "dead_letters.limited": lambda crawl: crawl.dead_letters.limited(("robots",)),
     "urls.fingerprint_key": lambda crawl: crawl.urls.fingerprint_key(),
     "urls.learnt_parameters": lambda crawl: crawl.urls.learnt_parameters(HOST),
+    "urls.owner_of": lambda crawl: crawl.urls.owner_of(lambda partitions: 0),
     "urls.seed_host": lambda crawl: crawl.urls.seed_host(HOST),
     "urls.seed_host_in": lambda crawl: crawl.urls.seed_host_in(DOMAIN),
     "urls.facts": lambda crawl: crawl.urls.facts(HOST, DOMAIN, "test", ORIGIN, [PRINT]),

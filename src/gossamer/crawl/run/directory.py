@@ -56,8 +56,9 @@ class CrawlDirectory:
         self.status = path / STATUS
         self.token = path / TOKEN
         try:
-            if path.exists() and not path.is_dir():
-                raise DirectoryError(f"{path} is not a directory")
+            for folder in (path, *path.parents):
+                if folder.exists() and not folder.is_dir():
+                    raise DirectoryError(f"{folder} is not a directory")
             refuse_old_workers(path)
             self._check_contents()
             path.mkdir(parents=True, exist_ok=True)
