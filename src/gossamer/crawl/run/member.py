@@ -624,15 +624,15 @@ class Member:
         pause = END
         while True:
             await asyncio.sleep(pause if self._idle_since is not None else END)
-            if self._idle_since is None or not crawl.engine.is_resting or crawl.engine.is_kept_open:
+            if self._idle_since is None or not crawl.engine.is_resting:
                 self._idle_since, pause = None, END
                 continue
             if writer.has_uncounted:
                 crawl.store.batch.count_links = True
                 await crawl.store.until_commit()
                 continue
-            await crawl.store.call(grants.give_back)
-            if (state := await self._call(_finish)) is not None:
+            await crawl.store.call(grants.give_back)  # also if a service keeps the crawl open: others may use them
+            if not crawl.engine.is_kept_open and (state := await self._call(_finish)) is not None:
                 crawl.engine.end("page_limit" if state == "page_limit" else "finished")
                 return
             self._idle_since = None  # until the engine says so again
