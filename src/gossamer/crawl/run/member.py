@@ -203,6 +203,7 @@ class Member:
         self._wants_grant = asyncio.Event()
         self._limit_changed = False
         self._idle_since: float | None = None
+        self._may_end = False  # as far as this worker knows, when it is idle
         self._taking_in = asyncio.Lock()
         self._buried: set[Silent] = set()
         self._beat_at_start = 0  # of this worker, when the run began
@@ -377,8 +378,9 @@ class Member:
         crawl_delay = max((delay for delay in delays if delay is not None), default=None)
         return gap_after(self._politeness, Contact(Instant(0.0), Seconds(record.last_took), crawl_delay))[0]
 
-    def on_idle(self) -> None:
+    def on_idle(self, *, may_end: bool) -> None:
         """`CrawlSharing`."""
+        self._may_end = may_end
         if self._idle_since is None:
             self._idle_since = boot_time()
 
@@ -613,7 +615,7 @@ class Member:
                 grants.lower_to(self._run_pages() + crawl.engine.in_flight + len(crawl.engine.documents))
             if not await crawl.store.call(grants.ask):
                 if crawl.engine.is_resting:
-                    self.on_idle()
+                    self.on_idle(may_end=True)
                 await asyncio.sleep(LOOK)
             crawl.engine.pump_soon()
 
@@ -631,8 +633,9 @@ class Member:
                 crawl.store.batch.count_links = True
                 await crawl.store.until_commit()
                 continue
-            await crawl.store.call(grants.give_back)  # also if a service keeps the crawl open: others may use them
-            if not crawl.engine.is_kept_open and (state := await self._call(_finish)) is not None:
+            await crawl.store.call(grants.give_back)  # also if the crawl goes on later: others may use them
+            may_end = self._may_end and not crawl.engine.is_kept_open
+            if may_end and (state := await self._call(_finish)) is not None:
                 crawl.engine.end("page_limit" if state == "page_limit" else "finished")
                 return
             self._idle_since = None  # until the engine says so again
