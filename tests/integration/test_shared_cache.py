@@ -15,7 +15,7 @@ from gossamer.lab.simweb.run import SimwebProcess
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_process import RETRY, Command, Scene, answered, gossamer, scene, small_web, wait_until
 from tests.integration.shared_crawls import partitions
-from tests.integration.test_shared_crawl import OPTIONS, SHARED, TTL, check_whole, facts, violations, workers
+from tests.integration.test_shared_crawl import OPTIONS, TTL, check_whole, facts, violations, workers
 from tests.redis_server import RedisServer, running_redis
 
 pytestmark = pytest.mark.service
@@ -68,7 +68,7 @@ def crawl(
     folder: Path, alone: Alone, url: str, server: RedisServer | None, fault: str | None = None
 ) -> tuple[Scene, Counter[str]]:
     """A whole crawl by several workers, which has the pages and in-links of one worker; and what they have sent."""
-    options: list[object] = [*OPTIONS, *SHARED, "--store", url, "--unsafe-store"]
+    options: list[object] = [*OPTIONS, "--store", url, "--unsafe-store"]
     options += ["--cache", server.url] if server is not None else []
     toml = RETRY + TTL + (WAITS if server is not None and fault is None else "")
     stage = Scene(folder, alone.web, options, toml)

@@ -38,8 +38,6 @@ KILLS = int(os.environ.get("GOSSAMER_WORKER_KILLS", "20"))
 DELAY = Seconds(0.05)
 TTL = "[cluster]\nttl = 2.0\n[politeness]\nmax_adaptive_delay = 0.0\n"
 OPTIONS = ("--delay", DELAY, "--delay-factor", 0)
-SHARED = ("--partitions", 16)
-"""So few that every worker has hosts."""
 
 
 @contextmanager
@@ -97,9 +95,7 @@ def test_workers_find_what_one_on_sqlite_finds(
     web = small_web(seed=15, hosts=16, pages=240, fault_rate=0.0, shared_address_hosts=0.5)
     with scene(tmp_path / "sqlite", web, OPTIONS) as alone, postgres_databases.one() as url:
         assert gossamer(*alone.command).report["finished"] is True
-        stage = Scene(
-            tmp_path / "shared", alone.web, [*OPTIONS, *SHARED, "--store", url, "--unsafe-store"], RETRY + TTL
-        )
+        stage = Scene(tmp_path / "shared", alone.web, [*OPTIONS, "--store", url, "--unsafe-store"], RETRY + TTL)
         with workers(stage, url, others) as running:
             ended = [each.ended() for each in running]
         assert [each.status for each in ended] == [0] * len(running), [each.err for each in ended]
@@ -123,7 +119,7 @@ def test_kills_pauses_joins_and_leaves_lose_nothing_and_shorten_no_gap(
         seed=21, duplicate_rate=0.0, hosts=30, pages=120 + 20 * KILLS, fault_rate=0.0, shared_address_hosts=0.5
     )
     with postgres_databases.one() as url, ExitStack() as running:
-        options = [*OPTIONS, *SHARED, "--store", url, "--unsafe-store"]
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
         stage = running.enter_context(scene(tmp_path / "web", web, options, RETRY + TTL))
         first = running.enter_context(Command(*stage.command))
         wait_until(lambda: is_started(stage) or not first.runs, "the crawl to start")
@@ -159,7 +155,7 @@ def test_one_command_runs_several_workers_to_an_exact_limit_and_then_to_the_end(
 ) -> None:
     web = small_web(seed=23, duplicate_rate=0.0, hosts=16, pages=200, fault_rate=0.0)
     with postgres_databases.one() as url:
-        options = [*OPTIONS, *SHARED, "--store", url, "--unsafe-store", "--workers", 3]
+        options = [*OPTIONS, "--store", url, "--unsafe-store", "--workers", 3]
         with scene(tmp_path, web, options, RETRY + TTL) as stage:
             first = gossamer(*stage.command, "--max-pages", 60)
             assert (first.status, first.report["pages"], first.report["stopped"]) == (0, 60, "page_limit"), first.err
@@ -180,7 +176,7 @@ def test_a_worker_that_is_drained_leaves_and_the_others_go_on(
 ) -> None:
     web = small_web(seed=25, duplicate_rate=0.0, hosts=16, pages=200, fault_rate=0.0)
     with postgres_databases.one() as url:
-        options = [*OPTIONS, *SHARED, "--store", url, "--unsafe-store"]
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
         with scene(tmp_path, web, options, RETRY + TTL) as stage, workers(stage, url, 1) as (first, second):
             wait_until(lambda: partitions(url).get("worker-1", 0) > 0 or not first.runs, "partitions of the second")
             said = gossamer("workers", "drain", "worker-1", "--store", url)
@@ -195,7 +191,7 @@ def test_a_crawl_whose_only_worker_was_killed_can_be_changed_once_that_is_certai
     tmp_path: Path, postgres_databases: PostgresDatabases
 ) -> None:
     with postgres_databases.one() as url:
-        options = [*OPTIONS, *SHARED, "--store", url, "--unsafe-store"]
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
         with scene(tmp_path, small_web(seed=27, duplicate_rate=0.0), options, RETRY + TTL) as stage:
             with Command(*stage.command) as crawler:
                 wait_until(lambda: answered(stage.log) > 5 or not crawler.runs, "pages")
@@ -214,7 +210,7 @@ def test_after_lost_commits_all_workers_start_again_and_the_crawl_is_whole(
     """As after a fail-over to a standby that was behind: a worker finds fewer commits on record than it has made."""
     web = small_web(seed=29, duplicate_rate=0.0, hosts=16, pages=240, fault_rate=0.0)
     with postgres_databases.one() as url:
-        options = [*OPTIONS, *SHARED, "--store", url, "--unsafe-store"]
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
         with scene(tmp_path, web, options, RETRY + TTL) as stage, workers(stage, url, 1) as running:
             wait_until(lambda: partitions(url).get("worker-1", 0) > 0 or not running[0].runs, "a second worker")
             with psycopg.connect(url, autocommit=True) as server:
@@ -242,7 +238,7 @@ def test_a_worker_that_loses_its_network_loses_its_partitions_to_the_others(
         pytest.skip(reason)
     web = small_web(seed=31, duplicate_rate=0.0, hosts=24, pages=1200, fault_rate=0.0, shared_address_hosts=0.25)
     with postgres_databases.one() as url, ExitStack() as running:
-        options = [*OPTIONS, *SHARED, "--store", url, "--unsafe-store"]
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
         stage = running.enter_context(scene(tmp_path, web, options, RETRY + TTL))
         with Command(*stage.command) as starter:
             wait_until(lambda: is_started(stage) or not starter.runs, "the crawl to start")

@@ -29,7 +29,7 @@ from tests.integration.crawl_process import (
     wait_until,
 )
 from tests.integration.shared_crawls import is_started
-from tests.integration.test_shared_crawl import OPTIONS, SHARED, TTL, check_whole, violations
+from tests.integration.test_shared_crawl import OPTIONS, TTL, check_whole, violations
 from tests.integration.test_shared_steering import owners
 from tests.postgres_server import PostgresServer, running_postgres
 
@@ -50,7 +50,7 @@ def own_server() -> Iterator[PostgresServer]:
 def three_workers(
     folder: Path, web: SimWebConfig, url: str, *constants: Constants
 ) -> Iterator[tuple[Scene, list[Command]]]:
-    options = [*OPTIONS, *SHARED, *SLOW, "--store", url, "--unsafe-store"]
+    options = [*OPTIONS, *SLOW, "--store", url, "--unsafe-store"]
     with scene(folder, web, options, RETRY + TTL) as stage, ExitStack() as running:
         first = running.enter_context(Command(*stage.command, *constants))
         wait_until(lambda: is_started(stage) or not first.runs, "the crawl to start")

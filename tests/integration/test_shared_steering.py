@@ -25,7 +25,7 @@ from tests.integration.crawl_process import (
     wait_until,
 )
 from tests.integration.shared_crawls import join
-from tests.integration.test_shared_crawl import OPTIONS, SHARED, TTL, workers
+from tests.integration.test_shared_crawl import OPTIONS, TTL, workers
 from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
@@ -148,7 +148,7 @@ def test_a_changed_configuration_and_limit_reach_all_workers(
     """Half of the hosts are excluded at first; pages with links to them are looked at again."""
     web = small_web(seed=37, duplicate_rate=0.0, hosts=16, pages=240, fault_rate=0.0)
     with postgres_databases.one() as url:
-        options = [*OPTIONS, *SHARED, "--store", url, "--unsafe-store"]
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
         with scene(tmp_path, web, options, RETRY + TTL) as stage:
             hosts = sorted(set(map(host_of, ground_truth(stage.web.web()).all_urls())))
             seeds = set(map(host_of, stage.web.seeds))
