@@ -16,7 +16,6 @@ class Kind(Enum):
     URLS = "urls"
     GAINS = "gains"
     HINTS = "hints"
-    NAMES = "names"  # of sitemaps
     ORDER = "order"
     HOLD = "hold"
 

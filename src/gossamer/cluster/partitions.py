@@ -83,10 +83,7 @@ class Partitions:
             session.execute("forget_deaths", self._epoch, outlived)
 
     def on_marked(self, *, rested: list[int], outlived: list[int]) -> None:
-        """Those that were given up meanwhile are ignored."""
         for part in rested:
-            if part in self._owned:
-                self._owned[part].rested = True
+            self._owned[part].rested = True
         for part in outlived:
-            if part in self._owned:
-                self._owned[part].outlived = True
+            self._owned[part].outlived = True
