@@ -192,7 +192,7 @@ class PrivateServer:
             raise StoreFailed(f"PostgreSQL in {self.folder} did not start: {' '.join(said[-5:])} (see {self._log})")
 
     def _remove_stale_locks(self) -> None:
-        """Remove the lock files of a killed server, if it was ours: no process holds `server.lock`, so it is gone.
+        """Remove the lock files of a killed server, if it was ours: no process holds `server.lock` any more.
         PostgreSQL would mistake a zombie for it, and after the restart of a container any process with the same id."""
         for stale in (self._data / "postmaster.pid", self.folder / f".s.PGSQL.{_PORT}.lock"):
             with suppress(FileNotFoundError, ValueError):
