@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test quick fmt bench libraries soak steady docs lock wheels image clean types compiled
+.PHONY: help env demo test quick fmt bench libraries soak steady faults docs lock wheels image clean types compiled
 
 help:            ## show the targets
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -85,6 +85,11 @@ RUNS ?= 3
 steady: $(READY) ## run the tests RUNS times on one busy core, in random order, on a small tmpfs; lists failures
 	$(BIN)/python -m tests.steady --runs $(RUNS)
 
+MINUTES ?= 60
+SEED ?= 1
+faults: $(READY) ## a crawl by four workers while workers, PostgreSQL, Redis and S3 fail (MINUTES=60 SEED=1); prints a table
+	$(BIN)/python -m tests.faults --minutes $(MINUTES) --seed $(SEED)
+
 docs: $(READY)   ## write the generated parts of docs/
 	$(BIN)/python -m tests.test_docs
 	$(BIN)/python -m tests.hostile.hostile_table
@@ -98,6 +103,8 @@ lock: $(READY)   ## regenerate the lock files in requirements/ from pyproject.to
 	$(LOCK) --extra all --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/core.txt pyproject.toml requirements/build.in
 	$(LOCK) --constraint requirements/dev.txt --extra serve --output-file requirements/serve.txt pyproject.toml requirements/build.in
+	$(LOCK) --constraint requirements/dev.txt --extra serve --extra cluster --output-file requirements/cluster.txt pyproject.toml \
+	  requirements/build.in
 	$(LOCK) --constraint requirements/dev.txt --extra all --output-file requirements/all.txt pyproject.toml requirements/build.in
 
 LOCK := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url \

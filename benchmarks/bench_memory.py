@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.crawling import scratch
 from gossamer.backends.sqlite.driver import SqliteDatabase, open_for_writing
+from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.lab.simweb.config import preset
 from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.lab.simweb.server import read_log
@@ -29,7 +30,11 @@ SECONDS = 12.0
 def generate(path: Path, names: Sequence[str], port: int, urls: int) -> None:
     """A task table as a crawl would have left it: every URL queued, in three classes, on hosts of its own domain."""
     db = open_for_writing(path)
-    Metadata(SqliteDatabase(db)).settle_identity(Instant(1.0), "bench", 1)
+    facts = Metadata(SqliteDatabase(db))
+    facts.settle_identity(Instant(1.0), "bench", 1)
+    ordering = Mercator()
+    facts.save_fact("order_settings", ordering.queue_settings)
+    facts.save_fact("order", ordering.name)
     db.execute("PRAGMA synchronous = OFF")
     indexes = db.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'urls' AND sql IS NOT NULL"
@@ -48,18 +53,18 @@ def generate(path: Path, names: Sequence[str], port: int, urls: int) -> None:
     db.execute(
         """
         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :urls)
-        INSERT INTO urls (host_id, domain_id, fingerprint, url, state, front, available_at, priority, depth, tries,
-                          hops, via, found_on, found_at)
+        INSERT INTO urls (host_id, domain_id, fingerprint, url, state, front, available_at, place, priority, depth,
+                          tries, hops, via, found_on, found_at)
         SELECT h.id, h.id, n.i * 7919 + 13,
                'http://' || h.host || ':' || :port || '/generated/section/page-number-' || n.i || '.html',
-               0, n.i % 3, 1000.0 + n.i * 0.001, 0.5, 2, 0, 0, 1, 1, 1000.0
+               0, n.i % 3, 1000.0 + n.i * 0.001, 1000.0 + n.i * 0.001, 0.5, 2, 0, 0, 1, 1, 1000.0
         FROM n JOIN hosts h ON h.id = n.i % :hosts + 1
         """,
         {"urls": urls, "port": port, "hosts": len(names)},
     )
     for _, sql in kept:
         db.execute(sql)
-    db.execute("INSERT INTO fronts SELECT host_id, front, min(available_at) FROM urls GROUP BY host_id, front")
+    db.execute("INSERT INTO fronts SELECT host_id, front, min(place) FROM urls GROUP BY host_id, front")
     db.execute("INSERT INTO seeds SELECT url, url, 'generated', 1000.0 FROM urls WHERE id = 1")
     db.executemany(
         "INSERT INTO counters VALUES (?, ?)", [("discovered", urls), ("state:queued", urls), ("hosts", len(names))]

@@ -2,8 +2,12 @@
 
 `python -m benchmarks.bench_store` from the root of the repository. CPU time, fixed seed, a database on disk. A page
 brings 12 new links on a few hosts and 4 that are known after all (the URL-seen test lets few of those through), is
-settled as stored, moves its host's clock and now and then retires its host. Records are not written: bench_warc
-measures those.
+settled as stored, moves its host's clock and now and then retires its host. Later, as in the middle of a crawl, it
+brings one new link and one that is known. Records are not written: bench_warc measures those.
+
+Commits are measured on SQLite and on a private PostgreSQL server, with the same pages: CPU time of this process, that
+part of it which is spent in the driver (SQLite is a library: all of it), CPU time of all processes of the server, and
+bytes of its write-ahead log.
 
 "Links" is what counting links adds to a page, alone: 20 links, of which 16 lead to URLs in the table. Twelve of those
 are the menu of the page's host, the same on all its pages and fetched already; three are pages of the host, some more
@@ -13,9 +17,6 @@ a look at the URLs that wait; "at once" that of orderings by score, where every 
 
 "Rows" compares one statement of many rows with `executemany`, alone and beside a thread that keeps the interpreter
 busy as an event loop does. There the wall time counts too: it is how long a commit takes.
-
-With `--store URL` the commits are measured on a new PostgreSQL database as well, on a server of this machine: CPU time
-of the client and of the server's process, and bytes of write-ahead log.
 """
 
 import argparse
@@ -27,29 +28,39 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from benchmarks.postgres import Cost, MeasuredServer, postgres
 from gossamer.backends.sqlite.driver import named_queries, open_for_writing, open_reader, open_writer, write_rows
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.ordering import Novelty, Ordering
 from gossamer.model.batch import Batch, HostClock, RetiredHost
 from gossamer.model.loads import HostRequest, LoadRequest
+from gossamer.model.partition import DEFAULT_PARTITIONS, ID_BITS
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.ports import Location
+from gossamer.store.ports import Database, Location
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.writer import TableWriter
 
-_NEW, _KNOWN = 12, 4
 _HOSTS = 2000
 
 
+class _Links(NamedTuple):
+    """What a page brings."""
+
+    new: int
+    known: int
+
+
+_BEGINNING, _MIDDLE = _Links(12, 4), _Links(1, 1)
 _Write = Callable[[sqlite3.Connection, list[tuple[object, ...]]], object]
 
 
@@ -73,57 +84,151 @@ class _NoFiles:
 
 
 class _Crawl:
-    """Makes batches as a crawl would; never lists the same URL as new twice."""
+    """Makes batches as a crawl would; never lists the same URL as new twice. Knows the ids that the writer gives to
+    hosts and URLs, in so many partitions."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, partitions: int) -> None:
         self._chance = random.Random(seed)
-        self._found: list[tuple[int, int]] = []  # (fingerprint, host) of every URL, in the order of discovery
-        self._visited = 0
+        self._partitions = partitions
+        self._last_ids: Counter[int] = Counter()  # of URLs, by partition
+        self._last_hosts: Counter[int] = Counter()
+        self._hosts: dict[int, HostId] = {}
+        self._found: list[tuple[int, int]] = []  # (fingerprint, host) of every URL
+        self._waiting: list[tuple[int, HostId]] = []  # (id, host's id) of those that were not visited yet
+
+    def domain_of(self, host: HostKey) -> tuple[Domain, int, str]:
+        return Domain(host), int(host[len("www.site") : -len(".example")]) % self._partitions, "example"
 
     def _candidate(self, fingerprint: int, host: int) -> Candidate:
         url = Url(f"http://www.site{host}.example/section/{fingerprint & 0xFFFF}/page-about-things-{fingerprint}.html")
         key = HostKey(f"www.site{host}.example")
         return Candidate(url, key, Fingerprint(fingerprint), 2, 0, Via.LINK, 1)
 
-    def _page(self, batch: Batch, now: Instant) -> None:
+    def _next_id(self, host: int) -> int:
+        """Of a URL: also one that turns out to be known takes one."""
+        partition = host % self._partitions
+        self._last_ids[partition] += 1
+        return partition << ID_BITS | self._last_ids[partition]
+
+    def _host_id(self, host: int) -> HostId:
+        """Hosts, and their domains, are numbered as they are met."""
+        known = self._hosts.get(host)
+        if known is None:
+            partition = host % self._partitions
+            self._last_hosts[partition] += 1
+            known = self._hosts[host] = HostId(partition << ID_BITS | self._last_hosts[partition])
+        return known
+
+    def _page(self, batch: Batch, links: _Links, now: Instant) -> None:
         chance = self._chance
         home = chance.randrange(_HOSTS)
         known = len(self._found)
-        for n in range(_NEW):
-            host = home if n < 9 else chance.randrange(_HOSTS)
+        for n in range(links.new):
+            host = home if 4 * n < 3 * links.new else chance.randrange(_HOSTS)
             self._found.append((chance.getrandbits(63), host))
             batch.candidates.append(self._candidate(*self._found[-1]))
-        for _ in range(_KNOWN if known else 0):
-            batch.candidates.append(self._candidate(*self._found[chance.randrange(known)]))
-        if self._visited < known:
-            self._visited += 1
-            host_id = HostId(chance.randrange(1, _HOSTS))
-            batch.settle(
-                Settlement(
-                    host_id,
-                    self._visited,
-                    0,
-                    UrlState.STORED,
-                    now,
-                    status=200,
-                    size=20_000,
-                    took=0.1,
-                    mime="text/html",
-                    digest=chance.randbytes(20),
-                    title="A page about things",
-                )
-            )
-            batch.hosts[host_id] = HostClock(host_id, Instant(now + 1), 0.1, "192.0.2.1")
-            batch.page_requests[host_id] += 1
-            if chance.random() < 0.05:
-                batch.retired.append(RetiredHost(host_id, Instant(now + 1)))
+            self._waiting.append((self._next_id(host), self._host_id(host)))
+        for _ in range(links.known if known else 0):
+            fingerprint, host = self._found[chance.randrange(known)]
+            batch.candidates.append(self._candidate(fingerprint, host))
+            self._next_id(host)
 
-    def batch(self, pages: int, now: Instant) -> Batch:
+    def _visit(self, batch: Batch, now: Instant) -> None:
+        chance, waiting = self._chance, self._waiting
+        place = chance.randrange(len(waiting))
+        waiting[place], waiting[-1] = waiting[-1], waiting[place]
+        url_id, host_id = waiting.pop()
+        batch.settle(
+            Settlement(
+                host_id,
+                url_id,
+                0,
+                UrlState.STORED,
+                now,
+                status=200,
+                size=20_000,
+                took=0.1,
+                mime="text/html",
+                digest=chance.randbytes(20),
+                title="A page about things",
+            )
+        )
+        batch.hosts[host_id] = HostClock(host_id, Instant(now + 1), 0.1, "192.0.2.1")
+        batch.page_requests[host_id] += 1
+        if chance.random() < 0.05:
+            batch.retired.append(RetiredHost(host_id, Instant(now + 1)))
+
+    def batch(self, pages: int, links: _Links, now: Instant) -> Batch:
         batch = Batch()
+        for _ in range(min(pages, len(self._waiting))):
+            self._visit(batch, now)
         for _ in range(pages):
-            self._page(batch, now)
+            self._page(batch, links, now)
         batch.counters["fetched"] += pages
         return batch
+
+
+class _Timed:
+    """A `Database` that adds up the CPU time which this thread spends in another one."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.seconds = 0.0
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        start = time.thread_time()
+        yield
+        self.seconds += time.thread_time() - start
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        block = self._db.transaction()
+        with self._timed():
+            block.__enter__()
+        yield
+        with self._timed():
+            block.__exit__(None, None, None)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        with self._db.snapshot():
+            yield
+
+    def execute(self, name: str, *values: object) -> int:
+        with self._timed():
+            return self._db.execute(name, *values)
+
+    def insert(self, name: str, *values: object) -> int:
+        with self._timed():
+            return self._db.insert(name, *values)
+
+    def fetch_value(self, name: str, *values: object) -> Any:
+        with self._timed():
+            return self._db.fetch_value(name, *values)
+
+    def fetch_one(self, name: str, *values: object) -> tuple[Any, ...] | None:
+        with self._timed():
+            return self._db.fetch_one(name, *values)
+
+    def fetch_all(self, name: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._timed():
+            return self._db.fetch_all(name, *values)
+
+    def fetch_each(self, name: str, rows: Sequence[tuple[object, ...]]) -> list[list[tuple[Any, ...]]]:
+        with self._timed():
+            return self._db.fetch_each(name, rows)
+
+    def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
+        with self._timed():
+            return self._db.write_rows(name, rows)
+
+    def read_rows(self, name: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[Any]:
+        with self._timed():
+            return self._db.read_rows(name, rows, *after)
+
+    def close(self) -> None:
+        self._db.close()
 
 
 def _microseconds(work: Callable[[], object], count: int) -> float:
@@ -140,49 +245,65 @@ def _domain_of(host: HostKey) -> tuple[Domain, int, str]:
     return Domain(host), 0, "example"
 
 
-def _commits(directory: str, pages: int, per_batch: int) -> tuple[float, float]:
-    """CPU microseconds a page in the first and in the last half of a crawl of so many pages."""
+class _Spent(NamedTuple):
+    """For a page: microseconds of CPU time, and bytes."""
+
+    client: float
+    driver: float  # of the client's
+    server: float = 0.0
+    log: float = 0.0
+    growth: float = 1.0  # of the client's, from the first to the last half
+
+    def row(self, title: str, beside: "_Spent | None" = None) -> str:
+        ratio = "" if beside is None else f"  client x{self.client / beside.client:.2f}"
+        server = f" {self.server:7.0f} {self.log / 1000:8.1f}" if self.server else " " * 17
+        return f"{title:24} {self.client:7.0f} {self.driver:8.0f}{server}{ratio}"
+
+
+def _commits(db: Database, pages: int, per_batch: int, server: MeasuredServer | None = None) -> list[_Spent]:
+    """What a page costs at the beginning of a crawl, and then in its middle, half as many pages."""
     clock = VirtualClock()
-    return _commits_by(_writer(directory, f"pages-{per_batch}.db", clock), clock, pages, per_batch)
+    crawl = _Crawl(1, 1 if server is None else DEFAULT_PARTITIONS)
+    timed = _Timed(db)
+    found = []
+    with closing(TableWriter(timed, _NoFiles(), crawl.domain_of, Mercator(), clock)) as writer:
+        for links, number in ((_BEGINNING, pages), (_MIDDLE, pages // 2)):
+            batches = max(2, number // per_batch)
+            halves = [0.0, 0.0]
+            timed.seconds = 0.0
+            before = server.cost() if server is not None else Cost(0.0, 0)
+            for n in range(batches):
+                batch = crawl.batch(per_batch, links, clock.now())
+                halves[2 * n // batches] += _microseconds(partial(writer.commit, batch, clock.now()), per_batch)
+                clock.advance(Seconds(0.2))
+            spent = server.cost().since(before) if server is not None else before
+            each = batches * per_batch
+            early, late = halves[0] / (batches // 2), halves[1] / (batches - batches // 2)
+            found.append(
+                _Spent(
+                    sum(halves) / batches,
+                    1e6 * timed.seconds / each,
+                    1e6 * spent.cpu / each,
+                    spent.log / each,
+                    late / early,
+                )
+            )
+    return found
 
 
-def _commits_on_server(url: str, pages: int, per_batch: int) -> tuple[float, float, float]:
-    """The same on a PostgreSQL database, over all pages: CPU microseconds of the client and of the server, and bytes of
-    write-ahead log."""
+def _compare_commits(directory: str, pages: int, per_batch: int) -> None:
+    """Tell what a page costs on both stores."""
     from gossamer.backends.postgres.driver import PostgresTables  # not part of every installation
 
-    clock = VirtualClock()
-    db = PostgresTables(url, unsafe=True).open_writer()
-    log = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"
-    before, written = _cpu_of(db.connection.info.backend_pid), db.connection.execute(log).fetchone()
-    early, late = _commits_by(
-        TableWriter(db, _NoFiles(), _domain_of, Mercator(), clock), clock, pages, per_batch, keep_open=True
-    )
-    after, now_written = _cpu_of(db.connection.info.backend_pid), db.connection.execute(log).fetchone()
-    db.close()
-    assert written is not None and now_written is not None
-    return (early + late) / 2, (after - before) / pages, float(now_written[0] - written[0]) / pages
-
-
-def _cpu_of(process: int) -> float:
-    """Microseconds of CPU time that another process has used."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
-
-
-def _commits_by(
-    writer: TableWriter, clock: VirtualClock, pages: int, per_batch: int, *, keep_open: bool = False
-) -> tuple[float, float]:
-    crawl = _Crawl(1)
-    halves = [0.0, 0.0]
-    batches = pages // per_batch
-    for number in range(batches):
-        batch = crawl.batch(per_batch, clock.now())
-        halves[2 * number // batches] += _microseconds(partial(writer.commit, batch, clock.now()), per_batch)
-        clock.advance(Seconds(0.2))
-    if not keep_open:
-        writer.close()
-    return halves[0] / (batches // 2), halves[1] / (batches - batches // 2)
+    on_file = _commits(open_writer(Path(directory, "pages.db")), pages, per_batch)
+    with postgres() as server:
+        on_server = _commits(PostgresTables(server.create_database()).open_writer(), pages, per_batch, server)
+    print(f"{'commit, us a page':24} {'client':>7} {'driver':>8} {'server':>7} {'log, kB':>8}")
+    for links, file, other in zip((_BEGINNING, _MIDDLE), on_file, on_server, strict=True):
+        print(file.row(f"{links.new} new, SQLite"))
+        print(other.row(f"{links.new} new, PostgreSQL", file))
+    print(f"growth        x{on_file[0].growth:.2f} from the first to the last half of {_BEGINNING.new * pages} URLs, "
+          f"on a server x{on_server[0].growth:.2f}")  # fmt: skip
 
 
 _MENU = 12
@@ -248,9 +369,9 @@ def _links(directory: str, ordering: Ordering, hosts: int, pages: int, per_batch
         return spent - _microseconds(lambda: [writer.commit(batch, clock.now()) for batch in empty], pages)
 
 
-def _loads(directory: str, per_batch: int) -> tuple[float, float]:
+def _loads(directory: str) -> tuple[float, float]:
     """CPU microseconds for each host of a load: newly met, and for its next URLs."""
-    loader = TableLoader(open_reader(Path(directory, f"pages-{per_batch}.db")))
+    loader = TableLoader(open_reader(Path(directory, "pages.db")))
     now = Instant(2e9)
     start = (-1.0, 0)
     first = [HostRequest(HostId(h), True, ((0, start, 4), (1, start, 4), (2, start, 4)), now) for h in range(1, 1001)]
@@ -306,26 +427,23 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--pages", type=int, default=20_000)
     arguments.add_argument("--batch", type=int, default=200)
-    arguments.add_argument("--store", metavar="URL", help="a new PostgreSQL database, to be measured as well")
+    arguments.add_argument("--only-commits", action="store_true", help="compare the stores, and nothing else")
     asked = arguments.parse_args()
 
     sql = named_queries("queries.sql")["own_content"]
     plain = sql.replace("(/*rows*/)", "")
     print(f"python {platform.python_version()}, SQLite {sqlite3.sqlite_version} on {platform.machine()}")
     with tempfile.TemporaryDirectory(dir=os.environ.get("GOSSAMER_BENCH_DIR")) as directory:
-        early, late = _commits(directory, asked.pages, asked.batch)
-        links = asked.pages * _NEW
-        print(f"commit        {early:.0f} us a page, {late:.0f} near {links} URLs (ratio {late / early:.2f})")
-        if asked.store is not None:
-            client, server, log = _commits_on_server(asked.store, asked.pages, asked.batch)
-            print(
-                f"on a server   {client:.0f} us a page, {server:.0f} us in the server, {log / 1000:.1f} kB of its log"
-            )
-        single, _ = _commits(directory, min(asked.pages, 2000), 1)
-        fresh, _ = _commits(directory, min(asked.pages, 2000), asked.batch // 2)
+        _compare_commits(directory, asked.pages, asked.batch)
+        if asked.only_commits:
+            return
+        single, fresh = (
+            _commits(open_writer(Path(directory, f"pages-{size}.db")), min(asked.pages, 2000), size)[0].client
+            for size in (1, asked.batch // 2)
+        )
         print(f"one by one    {single:.0f} us a page; in batches of {asked.batch // 2} at that size {fresh:.0f} "
               f"(ratio {single / fresh:.1f})")  # fmt: skip
-        met, fed = _loads(directory, asked.batch)
+        met, fed = _loads(directory)
         print(f"load          {met:.0f} us a host newly met, {fed:.0f} us a host for its next 32 URLs")
         for hosts in (100, 1000):
             still, moving, at_once = (

@@ -30,17 +30,16 @@ settings.load_profile("fixed")
 LONGEST = (
     *(
         "test_dashboard_browser",
-        "test_workers_killed",
-        "test_workers_crawl",
+        "test_private_crawl",
         "test_generated_calls",
         "test_slow_stages",
     ),
     *("test_dashboard_health_browser", "test_dns_outage", "test_hostile_robots", "test_hostile_redirects"),
     *("test_full_disk", "test_trap_crawl", "test_politeness", "test_real_graph", "test_keep_fresh"),
-    *("test_slow_surroundings", "test_read_all_workers", "test_dashboard_lists_browser", "test_wrong_use"),
+    *("test_slow_surroundings", "test_dashboard_lists_browser", "test_wrong_use"),
     *("test_tutorial", "test_verify", "test_extras", "test_layering", "test_widening", "test_serve_overrides"),
     *("test_policy_orders", "test_proxy_outage", "test_kill_nine", "test_limits", "test_whole_orders"),
-    *("test_postgres_crawl", "test_shared_crawl", "test_object_crawl", "test_cache_outage"),
+    *("test_postgres_crawl", "test_shared_crawl", "test_faults", "test_object_crawl", "test_cache_outage"),
     *("test_hostile_rate", "test_changing_rules", "test_host_sections", "test_service_load", "test_orderings"),
 )
 
@@ -67,6 +66,17 @@ def postgres_databases(postgres_server: "PostgresServer") -> "Iterator[PostgresD
     made = PostgresDatabases(postgres_server)
     yield made
     made.close()
+
+
+@pytest.fixture
+def server_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """As `tmp_path`, for crawls with a private server: one of root can reach it, and its programs are on the PATH."""
+    from tests.postgres_server import binaries, bury_orphans, open_folder
+
+    monkeypatch.setenv("PATH", f"{binaries()}{os.pathsep}{os.environ['PATH']}")
+    with open_folder() as folder:
+        yield folder
+    bury_orphans()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ It has a thread for each direction of a connection.
 import socket
 import threading
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -19,17 +20,18 @@ _ANSWERS = {
 
 
 class FailingStorage:
-    """`fault` is what it does from now on: None, `cut` (connections are closed), `swallow` (what is sent disappears,
-    and nothing is answered), `half-open` (what is sent arrives, and the answers disappear), or a status that it answers
-    itself."""
+    """`fault` is what it does from now on: None, `cut` (connections are closed), `slow`, `swallow` (what is sent
+    disappears, and nothing is answered), `half-open` (what is sent arrives, and the answers disappear), or a status
+    that it answers itself."""
 
     def __init__(self, server: S3Server) -> None:
         self.fault: str | None = None
         self._server = server
         self._ended = threading.Event()
-        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._pairs: set[tuple[socket.socket, socket.socket]] = set()
         self._listening = socket.create_server(("127.0.0.1", 0))
-        self.endpoint = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.port = int(self._listening.getsockname()[1])
+        self.endpoint = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> Self:
@@ -49,12 +51,11 @@ class FailingStorage:
     def fail(self, fault: str | None) -> None:
         """From now on, for open connections too."""
         self.fault = fault
-        if fault not in ("swallow", "half-open"):
+        if fault not in ("slow", "swallow", "half-open"):
             self._close_all()
 
     def _close_all(self) -> None:
-        pairs, self._pairs = self._pairs, []
-        for pair in pairs:
+        for pair in list(self._pairs):
             for end in pair:
                 with suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)
@@ -72,9 +73,15 @@ class FailingStorage:
                 threading.Thread(target=self._answer, args=(client, _ANSWERS[self.fault]), daemon=True).start()
                 continue
             server = socket.create_connection(("127.0.0.1", self._server.port))
-            self._pairs.append((client, server))
+            self._pairs.add((client, server))
+            over = threading.Barrier(2, partial(self._close, (client, server)))
             for one, other, is_answer in ((client, server, False), (server, client, True)):
-                threading.Thread(target=self._pass_on, args=(one, other, is_answer), daemon=True).start()
+                threading.Thread(target=self._pass_on, args=(one, other, is_answer, over), daemon=True).start()
+
+    def _close(self, pair: tuple[socket.socket, socket.socket]) -> None:
+        self._pairs.discard(pair)
+        for end in pair:
+            end.close()
 
     def _answer(self, client: socket.socket, answer: bytes) -> None:
         """After the whole request, or the client would see a connection that was reset."""
@@ -89,10 +96,14 @@ class FailingStorage:
                 left -= len(data)
             client.sendall(answer)
 
-    def _pass_on(self, one: socket.socket, other: socket.socket, is_answer: bool) -> None:
+    def _pass_on(self, one: socket.socket, other: socket.socket, is_answer: bool, over: threading.Barrier) -> None:
         with suppress(OSError):
             while data := one.recv(65536):
+                if self.fault == "slow":
+                    self._ended.wait(0.5)
                 if self.fault == "swallow" or (self.fault == "half-open" and is_answer):
                     continue
                 other.sendall(data)
+        with suppress(OSError):  # also after a reset, as when the server was killed
             other.shutdown(socket.SHUT_WR)
+        over.wait()

@@ -114,6 +114,17 @@ def is_running(pid: int) -> bool:
     return False
 
 
+def bury_orphans() -> None:
+    """Wait for processes that have ended with a session of their own, and whose parents are gone: keepers of servers,
+    and workers. They become ours (tests/integration/fork_client.py)."""
+    for task in os.listdir("/proc/self/task"):
+        for child in map(int, Path(f"/proc/self/task/{task}/children").read_text().split()):
+            with suppress(FileNotFoundError, ProcessLookupError, ChildProcessError):
+                about = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+                if about[0] == "Z" and int(about[3]) == child:  # state, session
+                    os.waitpid(child, 0)
+
+
 @contextmanager
 def open_folder() -> Iterator[Path]:
     """A folder below the system's temporary folder that all users may enter, as the server of root has to. It is

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,11 @@ class RedisServer:
         return self._process is not None
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0"
 
@@ -68,7 +73,8 @@ class RedisServer:
         lines = [f"port {self.port}", "bind 127.0.0.1", f"dir {self.folder}"]
         lines += [f"{key} {value}" for key, value in self._settings.items()]
         configuration = self.folder / f"{self.port}.conf"
-        configuration.write_text("\n".join(lines) + "\n")
+        if not configuration.exists():  # else a Sentinel may have changed it
+            configuration.write_text("\n".join(lines) + "\n")
         program, environment = _program()
         with open(self.folder / f"{self.port}.log", "ab") as log:
             self._process = subprocess.Popen(
@@ -166,6 +172,23 @@ class SentinelGroup:
         """The port of the primary, as the first Sentinel says."""
         found: Any = self.sentinels[0].client().sentinel_get_master_addr_by_name("crawl")
         return int(found[1])
+
+    def server(self) -> RedisServer:
+        """The primary, as the first Sentinel says."""
+        port = self.current()
+        return next(each for each in (self.primary, self.replica) if each.port == port)
+
+    def fail_over(self) -> None:
+        """Order the first Sentinel to promote the replica. It does so in its own time."""
+        self.sentinels[0].client().sentinel_failover("crawl")
+
+    def is_whole(self) -> bool:
+        """Whether both servers run, and one of them replicates the other: a fail-over is possible."""
+        with suppress(redis.RedisError):
+            found: Any = self.server().client().info("replication")
+            replicas = [found.get("slave0", {}).get("state")] if found["role"] == "master" else []
+            return replicas == ["online"]
+        return False
 
 
 @contextmanager

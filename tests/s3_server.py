@@ -44,6 +44,11 @@ class S3Server:
         return self._ports[2 * _PORTS.index("s3")]
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 

@@ -2,6 +2,7 @@
 good by the program that reads it."""
 
 import http.client
+import importlib.resources
 import json
 import re
 import shutil
@@ -9,18 +10,26 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
+import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml  # type: ignore[import-untyped]
 from packaging.utils import canonicalize_name
 
 from gossamer.config.load import make_config, with_underscores
+from gossamer.crawl.run.signals import GRACE_SECONDS
 from gossamer.service.metrics import METRICS
 from tests.debian import unpacked
 from tests.dependencies import needed_by
-from tests.integration.crawl_process import wait_until
+from tests.integration.crawl_process import Command, scene, small_web, wait_until
+from tests.integration.test_shared_crawl import workers
+from tests.postgres_server import PostgresServer
+from tests.redis_server import running_redis, running_sentinels
+from tests.s3_server import S3Server
 from tests.service.service_process import Service, lasting_port
 from tests.test_docs import options_of
 
@@ -41,14 +50,23 @@ def promtool(*arguments: str | Path) -> str:
     return done.stdout
 
 
-def expressions_of_dashboard() -> list[str]:
-    panels = json.loads((GRAFANA / "dashboards" / "gossamer.json").read_text(encoding="utf-8"))["panels"]
+DASHBOARDS = {
+    path.name: json.loads(path.read_text(encoding="utf-8")) for path in sorted((GRAFANA / "dashboards").iterdir())
+}
+
+
+def expressions_of_dashboards() -> list[str]:
+    panels = [panel for dashboard in DASHBOARDS.values() for panel in dashboard["panels"]]
     return [target["expr"] for panel in panels for target in panel.get("targets", [])]
 
 
-def expressions_of_alerts() -> list[str]:
+def alert_rules() -> list[dict[str, str]]:
     groups = yaml.safe_load((DEPLOY / "alerts.yml").read_text(encoding="utf-8"))["groups"]
-    return [rule["expr"] for group in groups for rule in group["rules"]]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def expressions_of_alerts() -> list[str]:
+    return [rule["expr"] for rule in alert_rules()]
 
 
 def selected(expression: str) -> Iterator[tuple[str, str]]:
@@ -57,7 +75,7 @@ def selected(expression: str) -> Iterator[tuple[str, str]]:
         yield found[1], found[2] or ""
 
 
-ALL = [*expressions_of_dashboard(), *expressions_of_alerts()]
+ALL = [*expressions_of_dashboards(), *expressions_of_alerts()]
 
 
 def test_every_series_and_label_that_is_read_exists() -> None:
@@ -81,14 +99,14 @@ def check_names(expression: str) -> None:
         assert {label.strip() for label in kept.split(",")} <= labels
 
 
-def test_every_metric_is_on_the_dashboard() -> None:
-    shown = {SERIES[name].name for expression in expressions_of_dashboard() for name, _ in selected(expression)}
+def test_every_metric_is_on_a_dashboard() -> None:
+    shown = {SERIES[name].name for expression in expressions_of_dashboards() for name, _ in selected(expression)}
 
     assert [metric.name for metric in METRICS if metric.name not in shown] == []
 
 
-def test_prometheus_can_read_every_expression_of_the_dashboard(tmp_path: Path) -> None:
-    filled = [e.replace("$__rate_interval", "5m").replace("$instance", ".*") for e in expressions_of_dashboard()]
+def test_prometheus_can_read_every_expression_of_the_dashboards(tmp_path: Path) -> None:
+    filled = [e.replace("$__rate_interval", "5m").replace("$instance", ".*") for e in expressions_of_dashboards()]
     assert not any("$" in expression for expression in filled)
     rules = [{"record": f"shown:{number}", "expr": expression} for number, expression in enumerate(filled)]
     (tmp_path / "rules.yml").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
@@ -96,8 +114,9 @@ def test_prometheus_can_read_every_expression_of_the_dashboard(tmp_path: Path) -
     assert f"{len(rules)} rules found" in promtool("check", "rules", tmp_path / "rules.yml")
 
 
-def test_panels_lie_beside_each_other_and_have_numbers_of_their_own() -> None:
-    panels = json.loads((GRAFANA / "dashboards" / "gossamer.json").read_text(encoding="utf-8"))["panels"]
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_panels_lie_beside_each_other_and_have_numbers_of_their_own(name: str) -> None:
+    panels = DASHBOARDS[name]["panels"]
     taken: set[tuple[int, int]] = set()
 
     assert len({panel["id"] for panel in panels}) == len(panels)
@@ -114,7 +133,18 @@ def test_the_alert_rules_are_good_and_do_what_their_tests_say() -> None:
     assert "SUCCESS" in promtool("test", "rules", "alerts_test.yml")
 
 
-@pytest.mark.parametrize("name", ["prometheus.yml", "prometheus-container.yml"])
+def test_every_alert_has_a_test_in_which_it_fires() -> None:
+    tests = yaml.safe_load((DEPLOY / "alerts_test.yml").read_text(encoding="utf-8"))["tests"]
+    firing = {
+        found["alertname"] for test in tests for found in test.get("alert_rule_test", []) if found.get("exp_alerts")
+    }
+    for samples in (found for test in tests for found in test.get("promql_expr_test", [])):
+        firing |= set(re.findall(r'alertname="(\w+)"', samples["expr"] + str(samples["exp_samples"])))
+
+    assert {rule["alert"] for rule in alert_rules()} == firing
+
+
+@pytest.mark.parametrize("name", ["prometheus.yml", "prometheus-container.yml", "prometheus-cluster.yml"])
 def test_the_scrape_configuration_is_good(name: str) -> None:
     assert "SUCCESS" in promtool("check", "config", "--syntax-only", name)
 
@@ -137,6 +167,50 @@ def test_prometheus_reads_the_metrics_of_the_container_configuration_without_a_t
         with prometheus(tmp_path) as port:
             wait_until(lambda: value_of("gossamer_uptime_seconds", port) is not None, "a scrape")
             assert value_of("up", port) == "1"
+
+
+@pytest.mark.service
+def test_a_worker_exports_every_series_that_alerts_read(
+    tmp_path: Path, postgres_server: PostgresServer, s3: S3Server
+) -> None:
+    web = small_web(seed=33, hosts=16, pages=200, fault_rate=0.0)
+    url, port = postgres_server.create_database(), lasting_port()
+    options = ["--store", url, "--unsafe-store", "--blobs", s3.url("crawls/alerts"), "--keep-fresh", "--delay", 0.5]
+    with running_redis(tmp_path / "redis") as cache:
+        options += ["--cache", cache.url]
+        with scene(tmp_path, web, options) as stage, workers(stage, url, 0):
+            join = ["worker", "--store", url, "--unsafe-store", "--dir", stage.dir, "--metrics", f"127.0.0.1:{port}"]
+            with Command(*join) as worker:
+                wait_until(lambda: metric(port, 'gossamer_partitions{owner="self"}') or not worker.runs, "partitions")
+                wait_until(lambda: not metrics_at(port)['gossamer_partitions{owner="nobody"}'], "all to be owned")
+                found = metrics_at(port)
+
+                assert found["gossamer_living_workers"] == 2 and found["gossamer_worker_deaths_total"] == 0
+                assert 0 < found["gossamer_lease_seconds"] <= 10
+                exported = {series.partition("{")[0] for series in found}
+                wanted = {series for expression in expressions_of_alerts() for series, _ in selected(expression)}
+                assert wanted - {"gossamer_errors_total"} <= exported  # it has a series for each error that occurred
+
+                worker.kill()
+            with Command(*join) as worker:
+                wait_until(lambda: metric(port, "gossamer_worker_deaths_total") or not worker.runs, "its death")
+                assert metric(port, "gossamer_worker_deaths_total") == 1
+
+
+def metrics_at(port: int) -> dict[str, float]:
+    """All samples by their names with labels; none if nobody listens yet."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        try:
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode()
+        except ConnectionRefusedError:
+            return {}
+    samples = [line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, _, value in samples}
+
+
+def metric(port: int, name: str) -> float:
+    return metrics_at(port).get(name, 0.0)
 
 
 @contextmanager
@@ -169,11 +243,16 @@ def value_of(query: str, port: int) -> str | None:
 
 # --- systemd ---------------------------------------------------------------------------------------------
 
-UNIT = (DEPLOY / "gossamer.service").read_text(encoding="utf-8")
+UNIT, WORKER_UNIT = "gossamer.service", "gossamer-worker@.service"
 
 
-def test_systemd_finds_the_unit_good_and_well_shut_in(tmp_path: Path) -> None:
-    settings = dict(re.findall(r"^(\w+)=(.*)$", UNIT, flags=re.MULTILINE))
+def unit_text(name: str) -> str:
+    return (DEPLOY / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [UNIT, WORKER_UNIT])
+def test_systemd_finds_the_unit_good_and_well_shut_in(name: str, tmp_path: Path) -> None:
+    settings = dict(re.findall(r"^(\w+)=(.*)$", unit_text(name), flags=re.MULTILINE))
     assert {
         "NoNewPrivileges": "yes",
         "ProtectSystem": "strict",
@@ -181,8 +260,8 @@ def test_systemd_finds_the_unit_good_and_well_shut_in(tmp_path: Path) -> None:
     }.items() <= settings.items()
     if shutil.which("systemd-analyze") is None:
         return  # nobody to ask; the rest is what it says
-    unit = tmp_path / "gossamer.service"
-    unit.write_text(UNIT.replace("/opt/gossamer/bin/gossamer", sys.executable))
+    unit = tmp_path / name
+    unit.write_text(unit_text(name).replace("/opt/gossamer/bin/gossamer", sys.executable))
 
     verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
     rated = subprocess.run(
@@ -197,7 +276,7 @@ def test_systemd_finds_the_unit_good_and_well_shut_in(tmp_path: Path) -> None:
 
 
 def test_the_unit_and_the_container_start_the_service_with_options_that_exist() -> None:
-    started = re.findall(r"^ExecStart=\S+ (.*)$", UNIT, flags=re.MULTILINE)
+    started = re.findall(r"^ExecStart=\S+ (.*)$", unit_text(UNIT), flags=re.MULTILINE)
     entry = re.findall(r"^ENTRYPOINT (.*)$", (DEPLOY / "Containerfile").read_text(), flags=re.MULTILINE)
     command = COMPOSE["services"]["gossamer"]["command"]
 
@@ -205,6 +284,16 @@ def test_the_unit_and_the_container_start_the_service_with_options_that_exist() 
     for words in (started[0].split(), [*json.loads(entry[0])[1:], *command]):
         assert words[0] == "serve"
         assert {word for word in words if word.startswith("--")} <= options_of("serve")
+
+
+def test_a_worker_under_systemd_is_drained_when_it_is_stopped() -> None:
+    settings = dict(re.findall(r"^(\w+)=(.*)$", unit_text(WORKER_UNIT), flags=re.MULTILINE))
+    words = settings["ExecStart"].split()[1:]
+
+    assert words[0] == "worker"
+    assert {word for word in words if word.startswith("--")} <= options_of("worker")
+    assert (settings["KillMode"], settings["KillSignal"], settings["Restart"]) == ("mixed", "SIGTERM", "on-failure")
+    assert int(settings["TimeoutStopSec"]) > GRACE_SECONDS
 
 
 # --- the container ---------------------------------------------------------------------------------------
@@ -226,19 +315,19 @@ def test_the_container_has_the_loops_in_c_and_nothing_that_the_project_does_not_
 
     assert re.search(r"apt-get install -y --no-install-recommends gcc libc6-dev", build)
     assert 'python -c "import gossamer.native._kernels"' in build  # an extension that is optional fails in silence
-    assert "--require-hashes -r requirements/serve.txt" in build
+    assert "--require-hashes -r requirements/cluster.txt" in build
     assert re.findall(r"/opt/gossamer/bin/pip install (.*) \\$", build, flags=re.MULTILINE) == [
-        "--no-cache-dir --no-index --find-links /wheels 'gossamer[serve]'"
+        "--no-cache-dir --no-index --find-links /wheels 'gossamer[serve,cluster]'"
     ]
     assert "apt-get" not in final and "pip" not in final
 
 
-@pytest.mark.parametrize("name", ["core", "serve", "all", "dev"])
+@pytest.mark.parametrize("name", ["core", "serve", "cluster", "all", "dev"])
 def test_a_lock_has_everything_that_its_extras_need_once_and_no_address(name: str) -> None:
     """So that nothing is missing where only files of the lock may be installed."""
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     locked = [canonicalize_name(found) for found in re.findall(r"^([\w.-]+)==", text, flags=re.MULTILINE)]
-    extras = {"core": [], "dev": ["all", "dev"]}.get(name, [name])
+    extras = {"core": [], "cluster": ["serve", "cluster"], "dev": ["all", "dev"]}.get(name, [name])
 
     assert len(locked) == len(set(locked))
     assert needed_by(extras) <= set(locked)
@@ -301,3 +390,136 @@ def test_grafana_is_provisioned_with_prometheus_and_the_dashboard() -> None:
     smoke = (DEPLOY / "smoke.sh").read_text(encoding="utf-8")
     assert f"/api/datasources/uid/{source['uid']}/health" in smoke
     assert subprocess.run(["bash", "-n", DEPLOY / "smoke.sh"], timeout=60).returncode == 0
+
+
+# --- several workers -------------------------------------------------------------------------------------
+
+Tree = dict[str, Any]
+WORKERS, CLUSTER = (
+    yaml.safe_load((DEPLOY / name).read_text(encoding="utf-8"))
+    for name in ("compose-workers.yaml", "compose-cluster.yaml")
+)
+JOINING = [service for name, service in WORKERS["services"].items() if name.startswith("worker-")]
+
+
+def test_compose_files_fit_the_schema_of_compose() -> None:
+    schema = importlib.resources.files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
+    validator = jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+
+    for composed in (COMPOSE, WORKERS, CLUSTER):
+        assert [error.message for error in validator.iter_errors(composed)] == []
+
+
+def test_the_files_for_clusters_name_what_exists_and_publish_nothing() -> None:
+    services = {**WORKERS["services"], **CLUSTER["services"]}
+    declared = {*WORKERS["volumes"], *CLUSTER["volumes"], *COMPOSE["volumes"]}
+    for name, service in services.items():
+        base = service.get("extends", {"file": "compose.yaml", "service": name})
+        assert "image" in service or (base["service"] in COMPOSE["services"] and (DEPLOY / base["file"]).exists())
+        if service.get("image") not in (None, "gossamer"):
+            assert re.fullmatch(r"([a-z]+/)?[a-z]+:\d+\.\d+(\.\d+)?", service["image"]), name
+        assert "ports" not in service  # only those of compose.yaml, on loopback
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert (DEPLOY / source).exists() if source.startswith(".") else source in declared
+        assert {each["source"] for each in service.get("configs", [])} <= CLUSTER["configs"].keys()
+        for other, how in service.get("depends_on", {}).items():
+            assert other in services and how == {"condition": "service_healthy"}
+            assert "healthcheck" in services[other] or other in COMPOSE["services"]
+    scraping = yaml.safe_load((DEPLOY / "prometheus-cluster.yml").read_text(encoding="utf-8"))["scrape_configs"]
+    hosts = {target.partition(":")[0] for target in scraping[0]["static_configs"][0]["targets"]}
+    assert hosts == {"gossamer", *(name for name in services if name.startswith("worker-"))}
+    assert len(JOINING) == 3
+
+
+@pytest.mark.service
+def test_the_commands_of_compose_start_a_crawl_that_workers_share(
+    tmp_path: Path, postgres_server: PostgresServer, s3: S3Server
+) -> None:
+    """Each on this machine, with the addresses of the servers here instead of the names of containers."""
+    (tmp_path / "gossamer.toml").write_text((DEPLOY / "gossamer.toml").read_text().replace(":9470", ":0"))
+    with running_sentinels(tmp_path / "redis") as sentinels:
+        here = {
+            "postgresql://gossamer@postgres/crawl": postgres_server.create_database(),
+            "s3://crawls/crawl?endpoint=http://s3:8333": s3.url("crawls/composed"),
+            "redis+sentinel://sentinel-1,sentinel-2,sentinel-3/crawl": sentinels.url,
+            "/etc/gossamer/gossamer.toml": str(tmp_path / "gossamer.toml"),
+            "/crawl/data": str(tmp_path / "crawl"),
+        }
+        served = [here.get(word, word) for word in CLUSTER["services"]["gossamer"]["command"]]
+        with (
+            Service(tmp_path / "crawl", *served, "--unsafe-store", "--host", "0.0.0.0") as service,
+            ExitStack() as running,
+        ):
+            ports: list[int] = []
+            for joining in JOINING:
+                ports.append(port := lasting_port())
+                words = [here.get(word, word) for word in joining["entrypoint"][1:]]
+                words[words.index("0.0.0.0:9470")] = f"127.0.0.1:{port}"
+                worker = running.enter_context(Command(*words, "--unsafe-store"))
+                wait_until(lambda: metrics_at(port) or not worker.runs, "a worker")  # noqa: B023
+                assert worker.runs, worker.ended()
+            for port in ports:
+                wait_until(lambda: metric(port, "gossamer_living_workers") == 4, "all workers")  # noqa: B023
+                wait_until(lambda: metric(port, 'gossamer_partitions{owner="self"}') == 64, "its share")  # noqa: B023
+            wait_until(lambda: metric(service.metrics_port, "gossamer_uptime_seconds"), "metrics of the service")
+
+
+# --- Kubernetes ------------------------------------------------------------------------------------------
+
+MANIFESTS = [
+    resource
+    for path in sorted((DEPLOY / "kubernetes").iterdir())
+    for resource in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+]
+
+
+def manifest(kind: str, name: str) -> Tree:
+    (found,) = [each for each in MANIFESTS if (each["kind"], each["metadata"]["name"]) == (kind, name)]
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("version", ["1.29", kubernetes_validate.latest_version()])
+def test_the_manifests_fit_the_schemas_of_kubernetes(version: str) -> None:
+    """`ReadWriteOncePod` is stable since 1.29."""
+    kinds = set()
+    for resource in MANIFESTS:
+        kubernetes_validate.validate(resource, version, strict=True)
+        kinds.add(resource["kind"])
+
+    assert {"StatefulSet", "Deployment", "Service", "ConfigMap", "PodDisruptionBudget"} <= kinds
+
+
+def test_the_manifests_start_commands_that_exist_and_fit_each_other() -> None:
+    workers, service = manifest("StatefulSet", "gossamer-worker")["spec"], manifest("Deployment", "gossamer")["spec"]
+    settings = manifest("ConfigMap", "gossamer")["data"]
+    config = make_config(with_underscores(tomllib.loads(settings["gossamer.toml"])), {})
+    assert config.store == settings["GOSSAMER_STORE"] and config.blobs and config.cache.url
+    assert config.service.metrics_address == ("0.0.0.0", 9470)
+
+    (worker,), (served,) = (each["template"]["spec"]["containers"] for each in (workers, service))
+    assert worker["command"][:2] == ["gossamer", "worker"]
+    assert {word for word in worker["command"] if word.startswith("--")} <= options_of("worker")
+    assert {word for word in served["args"] if word.startswith("--")} <= options_of("serve")
+    named = {name[2:-1] for name in worker["command"] if name.startswith("$(")}
+    assert named <= {each["name"] for each in worker["env"]}
+    for container in (worker, served):
+        assert container["envFrom"] == [{"secretRef": {"name": "gossamer"}}]
+        for variable in container["env"]:
+            assert variable["valueFrom"].get("configMapKeyRef", {"key": "AWS_REGION"})["key"] in settings
+        mounted = {volume["name"] for volume in container["volumeMounts"]}
+        assert "crawl" in mounted
+
+    for each in (workers, service):
+        labels = each["template"]["metadata"]["labels"]
+        assert each["selector"]["matchLabels"] == labels
+        assert each["template"]["spec"]["terminationGracePeriodSeconds"] > GRACE_SECONDS
+        (balanced,) = [s for s in MANIFESTS if s["kind"] == "Service" and s["spec"]["selector"] == labels]
+        assert {port["targetPort"] for port in balanced["spec"]["ports"]} <= {
+            port["name"] for port in each["template"]["spec"]["containers"][0]["ports"]
+        }
+    budget = manifest("PodDisruptionBudget", "gossamer-worker")["spec"]
+    assert budget["selector"]["matchLabels"] == workers["selector"]["matchLabels"]
+    assert manifest("Service", workers["serviceName"])["spec"]["clusterIP"] == "None"
+    assert [claim["metadata"]["name"] for claim in workers["volumeClaimTemplates"]] == ["crawl"]

@@ -38,14 +38,14 @@ SELF_EXPLANATORY = set(
     re.findall(
         r"\w+",
         """
-    access all_workers app argparse_types backoff best_first body build cache cares certificates chance charset cli
+    access app argparse_types backoff best_first body build cache cares certificates chance charset cli
     clock codings config config_options content_types control curl directory display dns endless entries errors
     event_stream events explain export extract failures feeds fetch fetchers filter formats formatter ftp
-    ftp_session graph handle headers host_table http http_dates http_server ipc knowledge library links lists
+    ftp_session graph handle headers host_table http http_dates http_server knowledge library links lists
     locations log lookup main mercator metadata metrics mime model multi observe open_crawl options page page_meta
-    pages parquet plot plugins policies policy processor proxies queries queue reader record recrawl_compare
+    pages parent parquet plot plugins policies policy processor proxies queries queue reader record recrawl_compare
     recrawl_world render replay report reports request resolver retries robots routes rows run schema schemas search
-    sections server service signals sitemaps sqlite states status store supervisor tables terminal_view threads
+    sections server service signals sitemaps sqlite states status store tables terminal_view threads
     time_travel tree units verify version warc web writer xml
     """,
     )

@@ -29,7 +29,6 @@ OURS: dict[str, tuple[str, ...]] = {
     "version": (),
     "clock": ("model",),
     "native": (),
-    "ipc": (),
     "sketch": ("native",),
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does the IO of a stage, so it knows the ports it implements and the values that pass through them; no
@@ -56,21 +55,27 @@ OURS: dict[str, tuple[str, ...]] = {
     "cli": (
         "cluster.membership",
         *("model", "errors", "clock", "config", "seed", "crawl", "observe", "lab", "reports", "version"),
-        *("service.server", "workers", "library.crawl_status", "extract.full_page", "extract.main_text"),
+        *(
+            "service.server",
+            "service.metrics_port",
+            "service.shared_server",
+            "workers",
+            "library.crawl_status",
+            "extract.full_page",
+            "extract.main_text",
+        ),
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its store.
     "service": (
         *("model", "errors", "clock", "config", "crawl", "seed", "filter", "observe", "reports", "sketch"),
-        *("store.ports", "store.table.orders", "store.threads", "version"),
+        *("store.ports", "store.table.orders", "store.threads", "version", "workers.local_workers"),
     ),
     # A crawl by several processes: opens the same session in each of them.
-    "workers": (
-        *("model", "errors", "clock", "config", "crawl", "seed.lists", "observe", "ipc", "frontier.politeness"),
-    ),
+    "workers": (*("model", "errors", "clock", "config", "crawl", "seed.lists", "observe"),),
     # A crawl for users from Python: opens the same session as the command line does.
     "library": (
         *("model", "errors", "clock", "config", "crawl", "observe", "seed", "reports"),
-        *("extract.full_page", "extract.main_text", "recrawl.freshness", "workers.hub"),
+        *("extract.full_page", "extract.main_text", "recrawl.freshness"),
     ),
     "__main__": ("cli",),
     # The package itself, on demand.
@@ -93,16 +98,16 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "trafilatura": ("extract.main_text",),
     "msgspec": (
         "config",
+        "crawl.run.opener",
         "lab.simweb",
         "extract",
         "observe.snapshot",
         "service",
         "workers.local_workers",
-        "workers.supervisor",
     ),
     "numpy": ("cli.simulate", "lab.simulate", "backends.postgres"),
     "obstore": ("backends.objects",),
-    "prometheus_client": ("service.metrics",),
+    "prometheus_client": ("service.metrics", "service.metrics_port"),
     "publicsuffixlist": ("filter",),
     "psycopg": ("backends.postgres",),
     "pycares": ("fetch.dns",),
@@ -114,13 +119,21 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "starlette": ("service",),
     "turbohtml": ("extract", "seed.search", "crawl.page"),
     "uvicorn": ("service.http_server",),
-    "uvloop": ("crawl.run.signals", "library", "service.front_process", "service.server", "lab.simweb", "workers"),
+    "uvloop": (
+        "crawl.run.signals",
+        "library",
+        "service.front_process",
+        "service.server",
+        "service.shared_server",
+        "lab.simweb",
+        "workers",
+    ),
     "xxhash": ("filter", "seen", "lab.simweb"),
     "zstandard": ("fetch.http",),
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("crawl.run.assemble", "crawl.run.store", "workers.supervisor", "service.access"),
+    "secrets": ("crawl.run.assemble", "crawl.run.store", "service.access"),
     "importlib": (
         "cli",
         "backends",
@@ -134,16 +147,18 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "",
     ),
     "asyncio": (
-        *("fetch", "extract.large_pages", "ipc", "store.threads", "crawl", "library", "service", "workers"),
+        *("fetch", "extract.large_pages", "store.threads", "crawl", "library", "service", "workers"),
         "lab.simweb",
         "backends.redis",
     ),
     "concurrent": ("store.threads", "crawl", "service"),
     "threading": (
         *("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader", "backends.objects"),
+        "service.shared_server",
+        "workers.parent",
     ),
     "multiprocessing": ("crawl",),
-    "socket": ("service", "ipc", "lab.simweb", "workers", "backends.postgres", "library.document_stream"),
+    "socket": ("service", "lab.simweb", "backends.postgres", "library.document_stream"),
     "subprocess": ("extract.pdf", "lab.simweb", "backends.postgres"),
     "http": ("lab.simweb",),
     "urllib": (

@@ -138,7 +138,10 @@ class NameInUse(WorkerEnded):
     """Another living worker has this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"worker name {name!r} is in use by a living worker; choose another one, or wait")
+        super().__init__(
+            f"worker name {name!r} is in use by a living worker; choose another with --name, or, if that worker was "
+            "killed, try again in some seconds"
+        )
         self.name = name
 
 

@@ -21,7 +21,7 @@ from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.ports import Location, PartitionOwner
+from gossamer.store.ports import Location
 from gossamer.store.table.link_counts import TARGETS_AT_ONCE
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.priorities import reorder
@@ -128,7 +128,6 @@ class Store:
         tables: Path | AnyTables,
         ordering: Ordering | None = None,
         targets_at_once: int = TARGETS_AT_ONCE,
-        part: PartitionOwner | None = None,
     ) -> None:
         """In these tables, or in SQLite's of a path."""
         self.tables = SqliteTables(tables) if isinstance(tables, Path) else tables
@@ -136,7 +135,6 @@ class Store:
         self.captures = CapturesInMemory()
         self.ordering = ordering or FrontInUrl()
         self.targets_at_once = targets_at_once
-        self.part = part
         self.open()
 
     def open(self) -> None:
@@ -145,11 +143,10 @@ class Store:
         self.writer = TableWriter(
             self.database,
             self.captures,
-            domain_of if self.part is not None else _domain_in_one_partition,
+            _domain_in_one_partition,
             self.ordering,
             self.clock,
             targets_at_once=self.targets_at_once,
-            part=self.part,
         )
         self.reading = self.tables.open_reader()
         self.loader = TableLoader(self.reading)

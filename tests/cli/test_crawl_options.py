@@ -76,6 +76,7 @@ EXAMPLES = {
     "delay_factor": ("0.5", 0.5),
     "concurrency": ("9", 9),
     "workers": ("3", 3),
+    "cluster.partitions": ("64", 64),
     "user_agent": ("mybot/1", "mybot/1"),
     "dns": ("127.0.0.1:53", "127.0.0.1:53"),
     "allow_private": (None, True),

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -86,7 +86,7 @@ def test_a_store_of_another_scheme_is_run_read_and_changed_by_one_line(
     assert "http://h.test/" in capsys.readouterr().out
     (small_crawl(tmp_path / "other") / "crawl.db").replace("tables.db")
     assert main(["dead", "requeue", "--json", *store]) == 1  # files of another crawl
-    assert "files is not the directory of the crawl in that store" in capsys.readouterr().err
+    assert "files is not a directory of the crawl in " in capsys.readouterr().err
     with closing(SqliteTables(Path("tables.db")).open_reader()) as db:
         Path("files/crawl.id").write_text(Metadata(db).fact("crawl_id") or "")
     assert main(["dead", "requeue", "--json", *store]) == 0
@@ -144,7 +144,8 @@ def test_a_command_uses_the_location_of_the_file(tmp_path: Path) -> None:
     small_crawl(tmp_path / "filed")
     Path("gossamer.toml").write_text('store = "sqlite:filed"\nblobs = "file:captures"\n')
 
-    found = location_of(argparse.Namespace(dir=None, store=None, blobs=None))
+    with ExitStack() as uses:
+        found = location_of(argparse.Namespace(dir=None, store=None, blobs=None, uses=uses))
 
     assert found == CrawlLocation(Path("filed"), f"file:{tmp_path / 'captures'}", "sqlite:filed")
 
@@ -174,6 +175,8 @@ def test_a_password_is_shown_neither_in_messages_nor_in_the_arguments_of_the_pro
         assert ended.returncode == 1
         assert shown in ended.stderr and "cret" not in ended.stderr
     assert take_password("postgresql://me:s%40cret@h/news") == ("postgresql://me@h/news", "s@cret")
+    assert take_password("postgresql:///news?password=s%40cret") == ("postgresql:///news", "s@cret")
+    assert take_password("postgresql:///n?host=h&password=x&port=1") == ("postgresql:///n?host=h&port=1", "x")
     assert shown_store("postgresql://me:s%40cret@h/news?password=s%40cret&x=1") == (
         "postgresql://me@h/news?password=***&x=1"
     )
@@ -184,14 +187,10 @@ def test_a_password_is_shown_neither_in_messages_nor_in_the_arguments_of_the_pro
         "main.main()\n"
     )
     (tmp_path / "program.py").write_text(script)
-    words = [
-        sys.executable,
-        str(tmp_path / "program.py"),
-        "status",
-        "--store=postgresql://me:s%40cret@127.0.0.1:9/news",
-    ]
-    ended = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
-    assert ended.stdout.endswith("s@cret\n") and "--store=postgresql://me@127.0.0.1:9/news" in ended.stdout
+    for store in ("postgresql://me:s%40cret@127.0.0.1:9/news", "postgresql://me@127.0.0.1:9/news?password=s%40cret"):
+        words = [sys.executable, str(tmp_path / "program.py"), "status", f"--store={store}"]
+        ended = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
+        assert ended.stdout.endswith("s@cret\n") and "--store=postgresql://me@127.0.0.1:9/news\0" in ended.stdout
 
 
 def test_the_passwords_of_a_cache_are_not_in_the_arguments_of_the_process(tmp_path: Path) -> None:
@@ -227,14 +226,14 @@ def test_without_its_packages_a_store_on_postgresql_names_the_extra() -> None:
 def test_the_directory_of_a_crawl_is_not_used_for_another_store(tmp_path: Path, capsys: Captured) -> None:
     small_crawl(tmp_path / "news")
     directory = CrawlDirectory(tmp_path / "news")
-    with pytest.raises(NotThisCrawl, match="is not the directory of the crawl in that store"):
-        directory.settle_owner("another")
+    with pytest.raises(NotThisCrawl, match="is not a directory of the crawl in db but of another one"):
+        directory.settle_owner("another", "db")
     directory.close()
     other = CrawlDirectory(tmp_path / "files")
-    other.settle_owner("one")
-    other.settle_owner("one")
-    with pytest.raises(NotThisCrawl, match="is not the directory"):
-        other.settle_owner("two")
+    other.settle_owner("one", "db")
+    other.settle_owner("one", "db")
+    with pytest.raises(NotThisCrawl, match="is not a directory of the crawl in db"):
+        other.settle_owner("two", "db")
     other.close()
 
     assert main(["crawl", "http://h.test/", "--dir", "files"]) == 1

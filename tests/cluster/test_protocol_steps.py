@@ -447,6 +447,17 @@ def what_a_dead_worker_was_granted_comes_back(stage: Stage) -> None:
     assert grants.granted == 7
 
 
+def what_was_stored_without_a_limit_counts(stage: Stage) -> None:
+    """Also of a worker that was killed, and is not known to be dead yet."""
+    worker, other = stage.member(), stage.member()
+    worker.fence.run(lambda: None, stored=4)
+    other.fence.run(lambda: None, stored=3)
+    grants = PageGrants(worker.session, worker.fence)
+    while grants.ask():
+        pass
+    assert grants.granted == 7
+
+
 def a_crawl_does_not_end_while_a_url_is_added(stage: Stage) -> None:
     worker, seeder = stage.member(), stage.session()[0]
     with ExitStack() as open_transaction:
@@ -494,6 +505,7 @@ STEPS = (
     an_address_has_one_holder_also_while_that_joins,
     an_address_passes_on_with_its_rest,
     what_a_dead_worker_was_granted_comes_back,
+    what_was_stored_without_a_limit_counts,
     a_crawl_does_not_end_while_a_url_is_added,
     a_crawl_ends_when_its_limit_is_reached_or_nothing_is_due,
 )

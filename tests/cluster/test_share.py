@@ -43,8 +43,9 @@ def test_no_worker_is_left_without_partitions_by_rounding() -> None:
     assert sorted(found.values()) == [8] * 23 + [9] * 8
 
 
-def test_partitions_with_the_fewest_hosts_in_memory_are_given_up_first() -> None:
-    assert surplus({1: 5, 2: 0, 3: 7, 4: 0}, 2) == [2, 4]
+def test_with_the_surplus_of_partitions_its_part_of_the_hosts_is_given_up() -> None:
+    assert surplus({1: 5, 2: 0, 3: 7, 4: 0}, 3) == [2]
+    assert surplus({1: 5, 2: 0, 3: 7, 4: 0}, 2) == [2, 1]
     assert surplus({1: 5, 2: 0}, 2) == []
     assert [shortfall(2, 5), shortfall(5, 2)] == [3, 0]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gossamer.config.hosts import HostSettings, HostSettingsTable
 from gossamer.config.load import Config
-from gossamer.config.overrides import HostOverride, HostOverrides, Limits, Overrides, limits_of, merged_overrides
+from gossamer.config.overrides import HostOverride, HostOverrides, Limits, Overrides, limits_of
 from gossamer.extract.content_types import Kinds
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.filter.host_table import host_table
@@ -147,11 +147,3 @@ def test_limits_replace_those_of_the_configuration_and_nothing_else() -> None:
     assert limits_of(changed) == limits
     assert Overrides(limits_of(config)).apply_limits(changed) == config
     assert Overrides().apply_limits(config) is config
-
-
-def test_workers_have_stored_the_overrides_of_their_own_hosts() -> None:
-    first, second = Overrides(hosts=HostOverrides(paused={A})), Overrides(paused=True, hosts=delayed(B, 2.0))
-
-    found = merged_overrides([first.to_text(), None, second.to_text()])
-
-    assert found == Overrides(paused=True, hosts=HostOverrides({A}, set(), {B: Seconds(2.0)}))

@@ -1,8 +1,6 @@
 """The backends that the contract suites run against. A new backend is one more line in each table."""
 
-import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,10 +19,8 @@ from gossamer.backends.warc.captures import WarcCaptures
 from gossamer.backends.warc.reader import WarcArchive
 from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
-from gossamer.frontier.ports import OtherWorkers
 from gossamer.reports.ports import Archive
 from gossamer.store.ports import CaptureFiles, ContactJournal
-from gossamer.workers.shared_gates import SharedGates, make_table
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.backends.table_store import AnyTables
 from tests.backends.warc.warc_samples import INFO, STARTED, new_ids, writer_in
@@ -72,22 +68,6 @@ ARCHIVES = ("file", "memory", "objects", "spool")
 """`spool`: objects, while the storage takes none."""
 
 
-Gates = tuple[OtherWorkers, OtherWorkers]
-
-
-@contextmanager
-def _in_shared_memory() -> Iterator[Gates]:
-    table = make_table()
-    workers = SharedGates(table, 1), SharedGates(table, 2)
-    yield workers
-    for each in workers:
-        each.close()
-    os.close(table)
-
-
-GATES: dict[str, Callable[[], AbstractContextManager[Gates]]] = {"shared memory": _in_shared_memory}
-
-
 @pytest.fixture(params=TABLES)
 def tables(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyTables]:
     """The tables of a new crawl."""
@@ -120,10 +100,3 @@ def archive_ports(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ar
         ports = _in_objects(tmp_path, server.url(f"archive/{tmp_path.name}"), down=request.param == "spool")
         yield ports
         ports.captures.close()
-
-
-@pytest.fixture(params=GATES)
-def gates(request: pytest.FixtureRequest) -> Iterator[Gates]:
-    """Those of two workers."""
-    with GATES[request.param]() as made:
-        yield made

@@ -87,12 +87,16 @@ def test_a_duplicate_refers_to_the_first_capture_though_its_page_has_changed_sin
     store.close()
 
 
-def test_a_duplicate_of_what_an_older_version_stored_leaves_no_record(store: Store) -> None:
+def test_a_duplicate_is_stored_whole_if_no_record_of_its_original_is_known(store: Store) -> None:
+    """An older version has stored it, or a cache has named a document that the store does not have."""
     commit(store, answered(1, b"same"))
     store.writer_db.execute("UPDATE captures SET captured_at = NULL, payload_digest = NULL")
 
-    assert commit(store, answered(2, b"same", UrlState.DUPLICATE)) == []
-    assert store.value("SELECT warc_file FROM visits WHERE url_id = 2") is None
+    (old,) = commit(store, answered(2, b"same", UrlState.DUPLICATE))
+    (unknown,) = commit(store, answered(3, b"never stored", UrlState.DUPLICATE))
+
+    assert old.original is None and unknown.original is None
+    assert store.rows("SELECT url_id, revisit FROM captures WHERE url_id > 1 ORDER BY url_id") == [(2, 0), (3, 0)]
     store.close()
 
 

@@ -41,6 +41,11 @@ def everything(store: Store) -> dict[str, list[tuple[object, ...]]]:
     return {table: sorted(store.rows(f"SELECT * FROM {table}"), key=repr) for table in store.table_names()}
 
 
+def unanswerable(new_seeds: frozenset[Url]) -> str:
+    """The answer to an order that makes its transaction fail."""
+    raise StoreFailed("nobody is there")
+
+
 def fronts(store: Store) -> dict[tuple[object, object], float]:
     return {(host, front): float(str(at)) for host, front, at in store.rows("SELECT host_id, front, place FROM fronts")}
 
@@ -92,6 +97,40 @@ def test_a_flush_that_fails_leaves_nothing_on_record(store: Store) -> None:
         store.writer.commit(full_batch(3), store.now)
 
     assert everything(store) == before
+
+
+def test_a_transaction_that_fails_is_tried_again_with_the_records_that_are_there(store: Store) -> None:
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, 9)]), store.now)
+    before = everything(store)
+    batch = full_batch(5)
+    batch.answers[1] = unanswerable
+
+    for _ in range(3):
+        with pytest.raises(StoreFailed):
+            store.writer.commit(batch, store.now)
+        with pytest.raises(StoreFailed):
+            store.writer.run(lambda db: unanswerable(frozenset()))
+    assert everything(store) == before
+    assert len(store.captures.records) == 5
+
+    batch.answers.clear()
+    committed = store.writer.commit(batch, store.now)
+    assert [offset for _, _, offset, _ in committed.captured] == [6 * n for n in range(5)]
+    assert store.value("SELECT committed FROM warc_files WHERE name = ?", FILE) == store.captures.length == 30
+    assert store.captures.safe == 5
+
+
+def test_the_records_of_a_batch_that_is_given_up_are_taken_back(store: Store) -> None:
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, 9)]), store.now)
+    failing = full_batch(5)
+    failing.answers[1] = unanswerable
+    with pytest.raises(StoreFailed):
+        store.writer.commit(failing, store.now)
+
+    store.writer.commit(Batch(settlements=[settlement(1, body=b"another")]), store.now)
+
+    assert store.captures.records == [b"another"]
+    assert store.value("SELECT committed FROM warc_files WHERE name = ?", FILE) == len(b"another")
 
 
 def test_hosts_met_in_a_failed_transaction_are_met_anew_even_if_the_files_cannot_be_rolled_back(store: Store) -> None:
@@ -187,10 +226,10 @@ def test_the_counters_equal_a_recount_after_random_batches(store: Store) -> None
             states[url_id] = (host_id, state)
             batch.settle(settlement(url_id, state, host_id)._replace(previous_state=was))
         if step % 5 == 4:
-            store.captures.flush_fails = True
-            with pytest.raises(DiskFull):
+            batch.answers[1] = unanswerable
+            with pytest.raises(StoreFailed):
                 store.writer.commit(batch, store.now)
-            store.captures.flush_fails = False
+            batch.answers.clear()
         store.writer.commit(batch, store.now)
         for row in store.rows("SELECT id, host_id FROM urls"):
             states.setdefault(int(str(row[0])), (int(str(row[1])), UrlState.QUEUED))
@@ -356,10 +395,10 @@ def test_an_id_is_never_given_twice(store: Store) -> None:
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (1, 2, 2, 1, 3)]), store.now)
     assert store.rows("SELECT id, fingerprint FROM urls ORDER BY id") == [(1, 1), (2, 2), (5, 3)]
 
-    store.captures.flush_fails = True
-    with pytest.raises(DiskFull):
-        store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (4, 5)]), store.now)
-    store.captures.flush_fails = False
+    with pytest.raises(StoreFailed):
+        store.writer.commit(
+            Batch(candidates=[candidate("a.test", n) for n in (4, 5)], answers={1: unanswerable}), store.now
+        )
     store.writer.commit(Batch(candidates=[candidate("a.test", 6)]), store.now)
     assert store.rows("SELECT id FROM urls WHERE fingerprint > 3") == [(8,)]
 
@@ -371,10 +410,8 @@ def test_an_id_is_never_given_twice(store: Store) -> None:
 
 def test_commits_are_numbered_without_a_gap_over_failures_and_restarts(store: Store) -> None:
     numbers = [store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now).number]
-    store.captures.flush_fails = True
-    with pytest.raises(DiskFull):
-        store.writer.commit(Batch(candidates=[candidate("a.test", 2)]), store.now)
-    store.captures.flush_fails = False
+    with pytest.raises(StoreFailed):
+        store.writer.commit(Batch(candidates=[candidate("a.test", 2)], answers={1: unanswerable}), store.now)
     numbers.append(store.writer.commit(Batch(candidates=[candidate("a.test", 2)]), store.now).number)
     store.close()
     store.open()

@@ -26,7 +26,8 @@ def reader(tables: AnyTables, db: Database) -> Iterator[Database]:
 
 def test_new_tables_are_empty(db: Database) -> None:
     assert db.fetch_all("seeds") == []
-    assert db.fetch_one("host_by_name", "a.test") is None
+    assert db.fetch_one("suffix_by_name", "test") is None
+    assert db.fetch_each("host_by_name", [("a.test",), ("b.test",)]) == [[], []]
     assert db.fetch_value("fact", "order") is None
     assert db.fetch_value("last_url") == 0
     assert db.read_rows("fronts_of", [(1,), (2,)]) == []
@@ -64,9 +65,23 @@ def test_rows_are_read_for_many_keys_at_once(db: Database) -> None:
     urls = [f"http://a.test/{n}?ä" for n in range(1, 501)]
     db.write_rows("add_url", [_url(n, host_id, domain_id, url) for n, url in enumerate(urls, 1)])
 
-    found = db.read_rows("pages_of", [(n,) for n in (500, 3, 9999, 1, *range(10, 300))])
+    found = db.read_rows("hosts_of", [(n,) for n in (500, 3, 9999, 1, *range(10, 300))])
 
-    assert {tuple(row) for row in found} == {(n, urls[n - 1]) for n in (500, 3, 1, *range(10, 300))}
+    assert {tuple(row) for row in found} == {(n, host_id) for n in (500, 3, 1, *range(10, 300))}
+
+
+def test_what_is_asked_for_several_times_is_answered_in_that_order(db: Database) -> None:
+    host_id, domain_id = _host(db)
+    places = {n: n / 10 for n in range(1, 301)}
+    urls = [_url(n, host_id, domain_id, f"http://a.test/{n}", place=place) for n, place in places.items()]
+    db.write_rows("add_url", urls)
+
+    asked = [(host_id, 0, after, 0, most) for after, most in ((29.05, 9), (0.05, 2), (99.0, 9), (1.15, 1), (0.05, 2))]
+    found = db.fetch_each("host_queue", asked)
+
+    assert [[row[0] for row in rows] for rows in found] == [[*range(291, 300)], [1, 2], [], [12], [1, 2]]
+    assert found[1][0][4] == places[1]
+    assert db.fetch_each("host_queue", []) == []
 
 
 def test_values_come_back_as_they_were(db: Database) -> None:
@@ -75,7 +90,8 @@ def test_values_come_back_as_they_were(db: Database) -> None:
     db.write_rows("add_url", [_url(1, host_id, domain_id, text, fingerprint=-largest, place=place)])
     db.write_rows("save_signature", [(1, bytes(range(256)), None, None)])
 
-    assert db.read_rows("pages_of", [(1,)])[0][1] == text
+    step = db.fetch_one("step_back", 1)
+    assert step is not None and step[0] == text
     assert db.read_rows("sources_of", [(1,)])[0][1] == -largest
     assert db.fetch_value("place_of", 1) == place
     assert db.fetch_all("originals_after", 0, 9)[0][2] == bytes(range(256))
@@ -182,8 +198,10 @@ def test_a_snapshot_sees_one_commit_while_another_thread_commits(tables: AnyTabl
 
 
 def _host(db: Database) -> tuple[int, int]:
-    domain_id = db.insert("add_domain", "a.test", 1, db.insert("add_suffix", "test"))
-    return db.insert("add_host", "a.test", domain_id), domain_id
+    db.write_rows("add_domain", [("a.test", 1, db.insert("add_suffix", "test"))])
+    ((domain_id,),) = db.fetch_each("domain_by_name", [("a.test",)])[0]
+    db.write_rows("add_host", [("a.test", 0, domain_id)])
+    return db.fetch_each("host_by_name", [("a.test",)])[0][0]
 
 
 def _url(

@@ -96,7 +96,6 @@ def test_facts_of_the_crawl_are_text_or_none(store: Store, reader: CrawlReader) 
     assert reader.status.queue_order() == "bfs"
     assert reader.status.options() == {"scope": "any"}
     assert reader.status.seed_sources() == {"argument 1"}
-    assert reader.status.count_outbox() == 0
 
 
 def test_waits_tell_what_is_due(reader: CrawlReader) -> None:
@@ -241,11 +240,7 @@ def test_hosts_with_seeds_are_known(reader: CrawlReader) -> None:
     assert reader.urls.seed_host_in(Domain("b.other")) is None
 
 
-def test_the_way_from_a_page_leads_to_a_seed(reader: CrawlReader) -> None:
-    steps, beyond = reader.urls.way_from(Domain("a.test"), [Fingerprint(1)])
-
-    assert (beyond, reader.urls.way_from(Domain("a.test"), [Fingerprint(77)])) == (None, ((), None))
-    assert all(step.via is Via.SEED for step in steps[-1:])
+def test_parameters_and_the_key_of_fingerprints_are_known(reader: CrawlReader) -> None:
     assert reader.urls.learnt_parameters(A) == []
     assert reader.urls.fingerprint_key() == reader.links.fingerprint_key()
 
@@ -271,7 +266,7 @@ def test_nodes_and_names_are_those_of_all_urls(reader: CrawlReader) -> None:
 
 
 def test_the_link_graph_leaves_out_excluded_and_unknown_urls(reader: CrawlReader) -> None:
-    graph = StoredGraph([reader.links])
+    graph = StoredGraph(reader.links)
 
     assert list(graph.pages.ids) == [1, 2, 3, 5, 6, 7, 8]
     assert list(graph.pages.seeds) == [0]

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gossamer.errors import DiskFull
+from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.orderings.best_first import BestFirst
 from gossamer.frontier.orderings.mercator import Mercator
@@ -104,6 +104,10 @@ def check_tables(store: Store, table: SlowTable) -> None:
     assert found == suffixes
 
 
+def fail(new_seeds: object) -> str:
+    raise StoreFailed("the transaction fails")
+
+
 @pytest.mark.parametrize("ordering", ORDERINGS, ids=lambda kind: kind.name)
 @tables_and_seeds(random_seeds(2))
 def test_both_tables_are_alike_after_every_commit(tables: AnyTables, ordering: type[Ordering], seed: int) -> None:
@@ -114,11 +118,16 @@ def test_both_tables_are_alike_after_every_commit(tables: AnyTables, ordering: t
         store.clock.advance(Seconds(chance.choice((0.0, 0.01, 1.0, 4.0))))
         batch = random_batch(table, chance, store.now)
         event = chance.random()
-        if event < 0.06:
+        if event < 0.03:  # before the transaction
             store.captures.flush_fails = True
             with pytest.raises(DiskFull):
                 store.writer.commit(batch, store.now)
             store.captures.flush_fails = False
+        elif event < 0.06:  # in its middle
+            batch.answers[1] = fail
+            with pytest.raises(StoreFailed):
+                store.writer.commit(batch, store.now)
+            del batch.answers[1]
             table.fail(batch, store.now)
         elif event < 0.14:
             if event < 0.1:

@@ -55,6 +55,7 @@ def look(crawl: ScriptedCrawl, wakings: Durations) -> Internals:
         seen=parts.admission.seen_statistics(),
         contents=parts.contents.statistics(),
         owners=parts.owners,
+        sent_links=parts.sent_links,
         wakings=wakings,
         hosts_failing=3,
     )

@@ -209,9 +209,9 @@ def test_rt_07_a_host_that_asked_for_quiet_gets_it_over_a_killed_process_too(tmp
 
 
 @pytest.mark.service
-def test_rt_08_four_workers_leave_a_host_the_gap_that_one_would(tmp_path: Path) -> None:
+def test_rt_08_four_workers_leave_a_host_the_gap_that_one_would(server_path: Path) -> None:
     delay, others = 0.1, [f"/{n}" for n in range(59)]
-    crawl = SmallCrawl(tmp_path, TOML, AT_ONCE)
+    crawl = SmallCrawl(server_path, TOML, AT_ONCE)
     with SmallServer({"/": links(*others), **{path: page(f"page {path}") for path in others}}) as server:
         ended = gossamer(*crawl.command([server.base + "/"], "--workers", 4, "--delay", delay))
 

@@ -15,7 +15,6 @@ from gossamer.crawl.run.session import session
 from gossamer.extract.full_page import Wanted
 from gossamer.model.states import UrlState
 from gossamer.observe.display import NoDisplay, ProgressLine
-from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.export.rows import Documents
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.queries import explain_url
@@ -50,7 +49,7 @@ def check_archive(config: Config, reader: CrawlReader, archive: Archive) -> None
         assert row.warc_file is not None and row.warc_offset is not None and row.warc_length is not None
         document = documents.open(row.warc_file, row.warc_offset, row.warc_length)
         assert document is not None and document.response.url == row.url and document.text
-    story = explain_url([WorkerStore(reader)], archive, PolicyCache(config), stored[0].url, running=True)
+    story = explain_url(reader.urls, archive, PolicyCache(config), stored[0].url, running=True)
     assert story.archive is not None and story.archive.sound
 
 

@@ -18,9 +18,11 @@ from gossamer.backends.objects.reader import ObjectArchive
 from gossamer.backends.objects.spool import Spool
 from gossamer.backends.objects.storage import ObjectStorage
 from gossamer.lab.simweb.audit import ground_truth
+from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.failing_storage import FailingStorage
 from tests.integration.crawl_checks import archived_urls, body_at, check_outcomes, page_requests
 from tests.integration.crawl_process import RETRY, Command, Scene, gossamer, scene, small_web, wait_until
+from tests.integration.shared_crawls import is_started, join, partitions
 from tests.s3_server import S3Server
 
 pytestmark = pytest.mark.service
@@ -247,6 +249,33 @@ def test_the_first_signal_waits_for_the_storage_and_the_second_leaves_the_spool(
         assert gossamer(*crawl.command).status == 0
         assert set(left) <= set(objects_in(s3, place))
         check_complete(crawl, s3, place)
+
+
+def test_a_worker_that_waits_for_its_storage_leaves_its_partitions_to_the_others(
+    s3: S3Server, storage: FailingStorage, tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    place = place_of(tmp_path)
+    web = small_web(seed=33, hosts=16, pages=240, duplicate_rate=0.0, fault_rate=0.0)
+    with postgres_databases.one() as url:
+        options = ["--store", url, "--unsafe-store", "--blobs", storage.url(place), "--delay", 0.5]
+        with (
+            scene(tmp_path, web, options, TOML + "[cluster]\nttl = 2.0\n") as crawl,
+            Command(*crawl.command) as first,
+        ):
+            wait_until(lambda: is_started(crawl) or not first.runs, "the crawl to start")
+            with join(crawl, url, "worker-1") as second:
+                wait_until(lambda: partitions(url).get("worker-1", 0) > 0 or not first.runs, "a second worker")
+                storage.fail("cut")
+                spool = Spool(crawl.dir / "worker-1" / "spool")
+                wait_until(lambda: spool.entries() or not second.runs, "objects in its spool")
+                second.strike(signal.SIGTERM)
+                wait_until(lambda: partitions(url).get("worker-1") == 0 or not second.runs, "it to give them up")
+                assert second.runs, second.ended()
+                storage.fail(None)
+                assert second.ended().status == 128 + signal.SIGTERM
+            ended = first.ended()
+            assert (ended.status, ended.report["finished"]) == (0, True), ended.err
+            check_complete(crawl, s3, place)
 
 
 def test_verify_repairs_what_is_lost_and_deletes_what_nobody_needs(s3: S3Server, tmp_path: Path) -> None:

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import psycopg
 import pyarrow.parquet
 import pytest
 
 import gossamer
 from gossamer.cli.main import main
 from gossamer.cli.schema import SCHEMAS, schema_text
+from gossamer.observe.workers import WorkerFigures
 from gossamer.reports.export.tables import PAGES_WITH_PARTS, Kind
+from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_process import gossamer as run
 from tests.integration.raw_site import RawSite, answer
 from tests.service.service_process import Service
@@ -172,8 +175,20 @@ def deviations(schema: Any, value: Any, place: str = "") -> Iterator[str]:
             yield from deviations(schema["items"], each, place + "[]")
 
 
+def workers_of_a_shared_crawl(capsys: Captured, databases: PostgresDatabases) -> list[Any]:
+    """One that has just joined, and one that has had an error."""
+    figures = WorkerFigures(at=1.0, commit_seconds=0.1, cache="failing", error="away", error_at=1.0, machine="m", pid=1)
+    with databases.one() as url:
+        with psycopg.connect(url, autocommit=True) as db:
+            for epoch, stats in ((1, "{}"), (2, figures.encode())):
+                db.execute("INSERT INTO fence (epoch) VALUES (%s)", (epoch,))
+                row = (epoch, f"w{epoch}", stats)
+                db.execute("INSERT INTO workers VALUES (%s, %s, 0, 'active', 1, now(), '0', %s)", row)
+        return printed(capsys, "workers", "--json", "--store", url)
+
+
 def test_every_json_output_is_valid_by_its_schema(
-    crawled: Path, served: dict[str, Any], capsys: Captured, tmp_path: Path
+    crawled: Path, served: dict[str, Any], capsys: Captured, tmp_path: Path, postgres_databases: PostgresDatabases
 ) -> None:
     copy = shutil.copytree(crawled, tmp_path / "copy")
     fixed = ["--json", "--dir", crawled]
@@ -194,6 +209,7 @@ def test_every_json_output_is_valid_by_its_schema(
         "verify": [*printed(capsys, "verify", *fixed), *printed(capsys, "verify", "--repair", "--json", "--dir", copy)],
         "dead-requeue": printed(capsys, "dead", "requeue", "--host", "none.test", "--json", "--dir", copy),
         "dead-drop": printed(capsys, "dead", "drop", "--json", "--dir", copy),
+        "worker": workers_of_a_shared_crawl(capsys, postgres_databases),
     }
     assert main(["index", "--json", "--dir", str(copy), "-o", str(tmp_path / "index.cdxj")]) == 0
     found["index"] = [json.loads(capsys.readouterr().err.splitlines()[-1])]

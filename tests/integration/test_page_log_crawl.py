@@ -18,7 +18,9 @@ SITE = {
 }
 
 
-def test_each_page_is_a_line_on_standard_output_and_the_report_goes_elsewhere(tmp_path: Path) -> None:
+def test_each_page_is_a_line_on_standard_output_and_the_report_goes_elsewhere(
+    tmp_path: Path, server_path: Path
+) -> None:
     with SmallServer(SITE) as server:
         common = ("crawl", f"{server.base}/", "--allow-private", "--delay", 0, "--delay-factor", 0)
         refused = gossamer(*common, "--log-pages", "-", "--json", cwd=tmp_path)
@@ -26,7 +28,7 @@ def test_each_page_is_a_line_on_standard_output_and_the_report_goes_elsewhere(tm
         before = list(tmp_path.iterdir())
         order = ("--order", "novelty", "--concurrency", 1)
         ended = gossamer(*common, *order, "--dir", "one", "--log-pages", "-", cwd=tmp_path)
-        workers = ("--dir", "two", "--workers", 2, "--order", "bfs")
+        workers = ("--dir", server_path / "two", "--workers", 2, "--order", "bfs")
         two = gossamer(*common, *workers, "--log-pages", "pages.log", cwd=tmp_path)
 
     assert (refused.status, no_folder.status, before) == (2, 2, [])

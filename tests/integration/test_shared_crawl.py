@@ -14,7 +14,7 @@ from threading import Event
 import psycopg
 import pytest
 
-from gossamer.lab.simweb.audit import audit, forbidden_requests, ground_truth
+from gossamer.lab.simweb.audit import forbidden_requests, ground_truth
 from gossamer.model.units import Seconds
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_checks import archived_urls, check_outcomes
@@ -29,6 +29,8 @@ from tests.integration.crawl_process import (
     small_web,
     wait_until,
 )
+from tests.integration.shared_crawls import is_started, join, partitions, short_gaps
+from tests.machine import Machine, why_no_machine
 
 pytestmark = pytest.mark.service
 
@@ -36,10 +38,6 @@ KILLS = int(os.environ.get("GOSSAMER_WORKER_KILLS", "20"))
 DELAY = Seconds(0.05)
 TTL = "[cluster]\nttl = 2.0\n[politeness]\nmax_adaptive_delay = 0.0\n"
 OPTIONS = ("--delay", DELAY, "--delay-factor", 0)
-
-
-def join(stage: Scene, url: str, name: str) -> Command:
-    return Command("worker", "--store", url, "--unsafe-store", "--dir", stage.dir, "--name", name)
 
 
 @contextmanager
@@ -50,11 +48,6 @@ def workers(stage: Scene, url: str, others: int) -> Iterator[list[Command]]:
         wait_until(lambda: is_started(stage) or not first.runs, "the crawl to start")
         assert first.runs, first.ended()
         yield [first, *(running.enter_context(join(stage, url, f"worker-{n}")) for n in range(1, others + 1))]
-
-
-def is_started(stage: Scene) -> bool:
-    log = stage.dir / "crawl.log"
-    return log.exists() and "crawl.started" in log.read_text()
 
 
 def facts(page: Json) -> tuple[object, ...]:
@@ -77,15 +70,7 @@ def extra_copies(pages: list[Json]) -> int:
 
 
 def violations(stage: Scene) -> list[str]:
-    found = audit(
-        stage.web.requests(),
-        min_delay=DELAY,
-        delay_factor=0.0,
-        max_adaptive_delay=Seconds(0.0),
-        crawl_delays=stage.web.web().crawl_delays(),
-        tolerance=0.002,
-    )
-    return [str(violation) for violation in found if not violation.earlier.retry_after]
+    return short_gaps(stage, min_delay=DELAY)
 
 
 def check_whole(stage: Scene, *, with_duplicates: bool = False) -> list[Json]:
@@ -202,12 +187,6 @@ def test_a_worker_that_is_drained_leaves_and_the_others_go_on(
     assert violations(stage) == []
 
 
-def partitions(url: str) -> dict[str, int]:
-    """How many each worker owns."""
-    listed = gossamer("workers", "--store", url, "--json").lines
-    return {str(worker["name"]): int(str(worker["partitions"])) for worker in listed}
-
-
 def test_a_crawl_whose_only_worker_was_killed_can_be_changed_once_that_is_certain(
     tmp_path: Path, postgres_databases: PostgresDatabases
 ) -> None:
@@ -247,4 +226,41 @@ def test_after_lost_commits_all_workers_start_again_and_the_crawl_is_whole(
             assert [each.err[-2000:] for each in ended if each.status] == []
             assert ended[0].report["finished"] is True
             check_whole(stage)
+    assert violations(stage) == []
+
+
+def test_a_worker_that_loses_its_network_loses_its_partitions_to_the_others(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    """As if the cable were pulled: nothing that it sends arrives, and nothing ends its connections. Later its machine
+    starts again."""
+    if (reason := why_no_machine()) is not None:
+        pytest.skip(reason)
+    web = small_web(seed=31, duplicate_rate=0.0, hosts=24, pages=1200, fault_rate=0.0, shared_address_hosts=0.25)
+    with postgres_databases.one() as url, ExitStack() as running:
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
+        stage = running.enter_context(scene(tmp_path, web, options, RETRY + TTL))
+        with Command(*stage.command) as starter:
+            wait_until(lambda: is_started(stage) or not starter.runs, "the crawl to start")
+            starter.strike(signal.SIGTERM)
+            starter.ended()
+        machine = running.enter_context(Machine())
+        machine.pass_on(5432, postgres_databases.server.folder / ".s.PGSQL.5432")
+        machine.pass_on(stage.web.http_port)
+        machine.pass_on_datagrams(int(stage.web.dns_address.rpartition(":")[2]))
+        inside = url.partition("?")[0].replace("@/", "@127.0.0.1/")
+        far = running.enter_context(join(stage, inside, "far", machine.enter))
+        wait_until(lambda: partitions(url).get("far", 0) > 0 or not far.runs, "a worker far away")
+        near = running.enter_context(join(stage, url, "near"))
+        wait_until(lambda: partitions(url).get("near", 0) > 0 or not near.runs, "a second worker")
+        assert near.runs and partitions(url)["far"] > 0, near.ended()
+        machine.cut()
+        wait_until(lambda: "far" not in partitions(url) or not near.runs, "the death of the first")
+        assert far.runs and near.runs
+        far.kill()
+        again = running.enter_context(join(stage, url, "far"))
+        ended = [each.ended() for each in (near, again)]
+        assert [each.err[-2000:] for each in ended if each.status] == []
+        check_whole(stage)
+        assert gossamer("verify", "--store", url, "--dir", stage.dir).out.startswith("no problems")
     assert violations(stage) == []

@@ -16,7 +16,7 @@ import pytest
 
 import gossamer
 from gossamer.config.load import make_config
-from gossamer.crawl.run.opener import CrawlLocation, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, open_crawl, reachable
 from gossamer.library.crawl import Summary
 from gossamer.model.states import UrlState
 from gossamer.reports.records import PageFilter
@@ -148,8 +148,8 @@ def crawl(seeds: list[str], directory: Path, settings: Settings) -> Any:
 
 def urls(directory: Path) -> dict[str, str]:
     """Every URL that was not excluded, and its state."""
-    with open_crawl(CrawlLocation(directory)) as opened:
-        rows = [row for reader in opened.readers for row in reader.pages.stream(PageFilter())]
+    with reachable(CrawlLocation(directory)) as location, open_crawl(location) as opened:
+        rows = list(opened.reader.pages.stream(PageFilter()))
     return {row.url: row.state.word for row in rows if row.state.word != "excluded"}
 
 
@@ -266,15 +266,14 @@ def test_the_command_line_says_what_became_wider_and_what_came_of_it(
     assert urls(tmp_path) == wanted.by(RULES["two at once"].wide)
 
 
-def test_a_crawl_by_two_workers_can_be_widened(sites: Sites, wanted: Wanted, tmp_path: Path) -> None:
-    narrow = command("crawl", *sites.seeds, *options(tmp_path), "--workers", 2, "--max-depth", 1)
+def test_a_crawl_by_two_workers_can_be_widened(sites: Sites, wanted: Wanted, server_path: Path) -> None:
+    narrow = command("crawl", *sites.seeds, *options(server_path), "--workers", 2, "--max-depth", 1)
     assert narrow.report["finished"] is True, narrow.err
 
-    wide = command("crawl", "--scope", "any", "--max-depth", 20, *options(tmp_path))
+    wide = command("crawl", "--scope", "any", "--max-depth", 20, *options(server_path))
 
-    found = wide.report["readmission"]
-    assert isinstance(found, dict) and found["pages"] == found["done"] > 0 and found["returned"] > 0
-    assert urls(tmp_path) == wanted.by(RULES["two at once"].wide)
+    assert wide.report["finished"] is True, wide.err
+    assert urls(server_path) == wanted.by(RULES["two at once"].wide)
 
 
 def in_state(directory: Path, state: UrlState) -> int:

@@ -51,3 +51,36 @@ def test_of_a_budget_that_is_new_nothing_is_saved_yet() -> None:
     allowance.reconfigure(KEEPING, after(5.0))
 
     assert (allowance.budget, allowance.tokens) == (2400.0, 0.0)
+
+
+def test_workers_that_own_half_and_a_quarter_have_these_shares_of_the_budget() -> None:
+    half, quarter = RefreshBudget(KEEPING, START), RefreshBudget(KEEPING, START)
+    half.change_share(0.5, START)
+    quarter.change_share(0.25, START)
+
+    assert (half.budget, half.capacity, half.tokens) == (1200.0, 50.0, 50.0)
+    assert (quarter.budget, quarter.capacity, quarter.tokens) == (600.0, 25.0, 25.0)
+    half.spend(50)
+    half.refill(after(360.0))
+    assert half.tokens == pytest.approx(5.0)
+
+
+def test_with_partitions_a_proportional_part_of_what_is_saved_is_given_up() -> None:
+    allowance = RefreshBudget(KEEPING, START)
+    allowance.spend(40)
+
+    allowance.change_share(0.25, START)
+    assert allowance.tokens == pytest.approx(15.0)
+    allowance.change_share(0.5, START)
+    assert allowance.tokens == pytest.approx(30.0)
+
+
+def test_a_share_of_what_is_left_survives_a_restart() -> None:
+    allowance = RefreshBudget(KEEPING, START)
+    allowance.change_share(0.5, START)
+    allowance.spend(10)
+
+    again = RefreshBudget(KEEPING, START, allowance.to_text())
+    again.change_share(0.5, START)
+
+    assert again.tokens == pytest.approx(allowance.tokens)

@@ -31,5 +31,10 @@ def test_what_keeps_a_crawl_from_fetching_is_its_state(word: str, latest: Snapsh
     assert state_of(latest) == word
 
 
+def test_a_crawl_without_workers_is_at_rest_unless_its_store_fails() -> None:
+    assert state_of(BUSY, []) == "at rest"
+    assert state_of(Snapshot(at=NOW, store_failing=True), []) == "store failing"
+
+
 def test_every_word_that_the_description_has_is_said() -> None:
-    assert {word for word, *_ in CASES} == set(get_args(StateOfCrawl))
+    assert {word for word, *_ in CASES} | {"at rest"} == set(get_args(StateOfCrawl))

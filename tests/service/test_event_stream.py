@@ -9,7 +9,7 @@ from gossamer.observe.snapshot import Snapshot, Status, SteeringStatus, encode_s
 from gossamer.service.access import Message
 from gossamer.service.app import make_app
 from gossamer.service.event_stream import MOST_WATCHERS, EventStream, Update
-from gossamer.service.live_view import LiveView
+from gossamer.service.live_view import LiveView, OneProcess
 from gossamer.service.routes import Dependencies
 
 PROCESS = 77
@@ -39,7 +39,7 @@ class Published:
 
 
 def view_of(published: Published) -> LiveView:
-    return LiveView(published, PROCESS, Config(), VirtualClock())
+    return LiveView(OneProcess(published, PROCESS), Config(), VirtualClock())
 
 
 def test_ap_18_clients_that_read_nothing_are_counted_from_their_admission_until_they_are_gone() -> None:

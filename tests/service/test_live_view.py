@@ -9,7 +9,7 @@ from gossamer.config.load import Config
 from gossamer.model.units import Instant, Seconds
 from gossamer.observe.snapshot import STALE_AFTER, Snapshot, Status, StatusFile, SteeringStatus, encode_status
 from gossamer.service.app import state_of
-from gossamer.service.live_view import LiveView
+from gossamer.service.live_view import LiveView, OneProcess
 
 CRAWL, OTHER = 77, 78
 
@@ -21,7 +21,7 @@ def status(process: int, at: float = 0.0, steering: SteeringStatus | None = None
 def viewed(folder: Path, use: Callable[[LiveView, StatusFile, VirtualClock], Awaitable[None]]) -> None:
     async def main() -> None:
         clock, file = VirtualClock(), StatusFile(folder / "status.json")
-        view = LiveView(file, CRAWL, Config(), clock)
+        view = LiveView(OneProcess(file, CRAWL), Config(), clock)
         try:
             await use(view, file, clock)
         finally:

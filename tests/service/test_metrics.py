@@ -9,7 +9,7 @@ from gossamer.crawl.status import QUEUES
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
-from gossamer.observe.snapshot import PHASES, Internals, Snapshot
+from gossamer.observe.snapshot import PHASES, Internals, SharingCounts, Snapshot
 from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, METRICS, REASONS, Metrics, prefers_json
 from gossamer.sketch import Durations, Spread
 from tests.debian import unpacked
@@ -36,6 +36,7 @@ BUSY = Snapshot(
     store_failing=True,
     queues={name: QueueDepth(40, 80) for name in QUEUES},
     freshness=FreshnessMetrics(fresh=0.9, price=0.25, budget=1000.0),
+    sharing=SharingCounts(lease=8.0, partitions=16, workers=4),
     internals=Internals(
         phases={name: spread(100, 1_000, 2_000_000, 10**9) for name in PHASES},
         links_recent=70,
@@ -55,6 +56,7 @@ FULL = Snapshot(
     selector_shares=(0.1,) * 1000,
     queues=BUSY.queues,
     freshness=BUSY.freshness,
+    sharing=BUSY.sharing,
     internals=BUSY.internals,
 )
 """Every series there can be."""

@@ -3,7 +3,16 @@
 from pathlib import Path
 
 from gossamer.observe.snapshot import PHASES
-from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, METRICS, OTHER, REASONS, Metric
+from gossamer.service.metrics import (
+    FIRST_CLASS,
+    LAST_CLASS,
+    METRICS,
+    OTHER,
+    REASONS,
+    WORKER_METRICS,
+    Metric,
+    WorkerMetric,
+)
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "SERVICE.md"
 BEGIN, END = "<!-- made by `make docs` from service/metrics.py -->", "<!-- end -->"
@@ -23,6 +32,7 @@ def label_of(metric: Metric) -> str:
 def with_metrics(text: str) -> str:
     lines = ["| name | kind | label | meaning |", "|---|---|---|---|"]
     lines += [f"| `{m.shown_name}` | {m.kind} | {label_of(m)} | {m.help} |" for m in METRICS]
+    lines += [f"| `{m.shown_name}` | {m.kind} | `worker`: its name | {m.help} |" for m in WORKER_METRICS]
     classes = f"{LAST_CLASS - FIRST_CLASS + 1} buckets from {2**FIRST_CLASS} µs to {2**LAST_CLASS / 1e6:.0f} s"
     lines += ["", f"Histograms have {classes}, each bound twice the one before. Values of `reason` (see"]
     lines += [f"[reasons](OPERATING.md#reasons)); all others are counted as `{OTHER}`:", ""]
@@ -38,10 +48,11 @@ def test_the_table_is_generated_from_the_code() -> None:
 
 
 def test_names_follow_the_customs_of_prometheus() -> None:
-    names = [metric.name for metric in METRICS]
+    both: list[Metric | WorkerMetric] = [*METRICS, *WORKER_METRICS]
+    names = [metric.name for metric in both]
 
     assert len(set(names)) == len(names)
-    for metric in METRICS:
+    for metric in both:
         assert metric.name.startswith("gossamer_") and not metric.name.endswith("_total")
         assert metric.help[0].isupper() or metric.help[0].isdigit()
         assert metric.kind != "histogram" or metric.name.endswith("_seconds")

@@ -7,13 +7,13 @@ from collections.abc import Callable, Coroutine
 import pytest
 
 from gossamer.clock import VirtualClock
-from gossamer.errors import DiskFull, StoreFailed
+from gossamer.errors import ConnectionLost, DiskFull, StoreFailed
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.outcome import Response
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.threads import BatchLimits, WriterThread
+from gossamer.store.threads import BatchLimits, ReaderThread, WriterThread
 
 LONG = 3600.0  # a linger that no test outlasts
 
@@ -367,6 +367,48 @@ def test_a_store_that_fails_for_longer_than_patience_lasts_ends_the_run() -> Non
         with pytest.raises(StoreFailed, match="gone"):
             await running
         scene.store.close()
+
+    playing(play)
+
+
+def test_a_store_whose_server_is_away_is_waited_for_beyond_patience() -> None:
+    async def play() -> None:
+        scene = Scene()
+        scene.store.patience = 0.0
+        scene.writer.failure = ConnectionLost("gone")
+        scene.let()
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        await scene.trouble.wait()
+        assert scene.store.saturation == 1.0  # nothing is fetched
+        scene.writer.failure = None
+        scene.let()
+        await scene.store.until_committed()
+        assert scene.sizes[0] == 1
+        assert scene.failing == [True, False]
+
+        scene.writer.failure = ConnectionLost("gone")
+        scene.settle(2)
+        scene.store.finish()
+        scene.let()
+        with pytest.raises(ConnectionLost):  # the crawl is to end
+            await running
+        scene.store.close()
+
+    playing(play)
+
+
+def test_questions_to_a_server_that_is_away_are_repeated_until_it_answers() -> None:
+    async def play() -> None:
+        thread, answers = ReaderThread(), [ConnectionLost("gone")] * 9
+
+        def question() -> str:
+            if answers:
+                raise answers.pop()
+            return "here"
+
+        assert await thread.ask(question) == "here"
+        thread.close()
 
     playing(play)
 

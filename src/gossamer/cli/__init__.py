@@ -9,6 +9,7 @@ COMMANDS: dict[str, str] = {
     "crawl": "crawl from seeds; resumes the crawl in the directory",
     "worker": "join a crawl that several workers share",
     "workers": "list the workers that share a crawl, or ask one to leave",
+    "migrate": "bring the tables of a crawl on PostgreSQL up to date",
     "serve": "crawl as a service that is controlled over HTTP",
     "demo": "crawl a simulated web on this machine and print the report",
     "simweb": "serve a simulated web (HTTP and DNS on loopback)",

@@ -70,6 +70,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("delay_factor", float, "X", "wait at least X times as long as the last response took (default: 10)"),
     Option("concurrency", int, "N", "visit at most N hosts at a time (default: 80)"),
     Option("workers", int, "N", "crawl with N processes, each with its own share of the domains (default: 1)"),
+    Option("cluster.partitions", int, "N", "split the domains of a new crawl on PostgreSQL in N parts", "partitions"),
     Option("user_agent", str, "TEXT", "user agent; include a contact address"),
     Option("dns", str, "HOST:PORT", "name server to use; several separated by commas"),
     Option("allow_private", bool, "", "permit private and loopback addresses"),

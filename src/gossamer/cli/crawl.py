@@ -11,15 +11,18 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
-from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SPOOL, parts_of, read_layout, refuse_worker_share
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER, SPOOL
 from gossamer.crawl.run.opener import (
     CrawlLocation,
+    SharedStore,
     archive_folder,
     archive_in,
     crawl_exists,
+    has_private_store,
     is_on_server,
     open_crawl,
+    shared_store,
     shown_crawl,
     spooled_in,
     store_kind,
@@ -68,7 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
         return config_from(arguments, file, remembered)
 
     config = configured()
-    refuse_worker_share(Path(config.dir))
     if (more := given.at_least(1, given.whole(arguments, "more"), "--more")) is not None:
         if given.whole(arguments, "option_max_pages") is not None:
             raise UsageError("--more: cannot be combined with --max-pages; give one of them")
@@ -85,8 +87,8 @@ def stored_pages(location: CrawlLocation) -> int:
     if not crawl_exists(location):
         return 0
     with open_crawl(location) as crawl:
-        totals = [reader.status.totals()["pages"] for reader in crawl.readers]
-    return sum(pages for pages in totals if isinstance(pages, int))
+        pages = crawl.reader.status.totals()["pages"]
+    return pages if isinstance(pages, int) else 0
 
 
 def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -> list[Seed]:
@@ -139,11 +141,9 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
 
     queries = config.search.queries
     location = CrawlLocation.of(config)
-    made = [location._replace(directory=part) for part in parts_of(location.directory)]
-    made = [part for part in made if crawl_exists(part)]
-    if not queries or not made:
+    if not queries or not crawl_exists(location):
         return list(queries)
-    with open_crawl(made[0]) as crawl:  # every worker has all seeds
+    with open_crawl(location) as crawl:
         places = crawl.reader.status.seed_sources()
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
@@ -165,23 +165,30 @@ def crawl_and_report(
 ) -> int:
     """Run the crawl with its display, then print the report. `more` is the value of `--more`, `steps` are further rows
     of "Next steps" in the report. Returns the exit status."""
-    if config.workers > 1 and store_kind(config.store).is_shared:
-        from gossamer.workers.local_workers import run_local_workers as run_crawl
-    elif config.workers > 1:
-        from gossamer.workers.supervisor import run_workers as run_crawl
-    else:
-        if (layout := read_layout(Path(config.dir))) is not None:
-            raise NotThisCrawl(
-                f"{config.dir} holds a crawl by {layout[0]} workers, not by one; omit --workers, or choose "
-                "another --dir"
-            )
-        from gossamer.crawl.run.signals import run_crawl
+    with shared_store(config) as store:
+        code, last = _run_crawl(store, seeds, add_seeds, reread)
+        return _report(store.config, code, last, more, steps)
 
+
+def _run_crawl(
+    store: SharedStore, seeds: list[Seed], add_seeds: bool, reread: Callable[[], Config] | None
+) -> tuple[int, Snapshot]:
+    config = store.config
     display = choose_display(config, sys.stderr, shared=config.log.pages == "-" and sys.stdout.isatty())
     try:
-        code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
+        if config.workers == 1 and store.restart is None:
+            from gossamer.crawl.run.signals import run_crawl
+
+            return run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
+        from gossamer.workers.local_workers import run_local_workers
+
+        return run_local_workers(store, seeds, add_seeds=add_seeds, display=display, reread=reread)
     finally:
         display.close()
+
+
+def _report(config: Config, code: int, last: Snapshot, more: int | None, steps: Sequence[tuple[str, str, str]]) -> int:
+    """Print the results. Returns the exit status."""
     print_results(config, last, sys.stdout, sys.stderr, more=more, steps=steps)
     location = CrawlLocation.of(config)
     if left := spooled_in(location):
@@ -205,7 +212,7 @@ def crawl_and_report(
 def _tell_of_paused(location: CrawlLocation, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
     with open_crawl(location) as crawl:
-        overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
+        overrides = Overrides.from_text(crawl.reader.status.fact(OVERRIDES_KEY))
     if paused := sorted(overrides.hosts.paused):
         print(
             f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {_some_of(paused)}. "
@@ -218,9 +225,8 @@ def _tell_of_blocked(location: CrawlLocation, err: TextIO) -> None:
     """Which hosts have no address that may be dialled, and the option that permits it."""
     hosts: set[str] = set()
     with open_crawl(location) as crawl:
-        for reader in crawl.readers:
-            for chunk in reader.dead_letters.excluded((BLOCKED,)):
-                hosts.update(host for _, _, host, *_ in chunk)
+        for chunk in crawl.reader.dead_letters.excluded((BLOCKED,)):
+            hosts.update(host for _, _, host, *_ in chunk)
     if hosts:
         which = "host has" if len(hosts) == 1 else "hosts have"
         print(
@@ -267,7 +273,7 @@ def print_results(
 
 def files_of(location: CrawlLocation) -> CrawlFiles:
     """Where the results of a crawl are, and how much is in its archive."""
-    parts, folder = parts_of(location.directory), archive_folder(location.blobs)
+    folder = archive_folder(location.blobs)
     folders: list[Path | str] = []
     sizes: list[int] = []
     if location.blobs is not None and folder is None:
@@ -276,9 +282,15 @@ def files_of(location: CrawlLocation) -> CrawlFiles:
             with open_crawl(location) as crawl:
                 sizes = list(crawl.reader.audit.archive_lengths().values())
     elif folder is not None or not store_kind(location.store).one_process:
-        folders = [folder] if folder is not None else [part / ARCHIVE for part in parts]
-        archives = [archive_in(f"file:{each}", location.directory) for each in folders]
-        sizes = [archive.size(name) or 0 for archive in archives for name in archive.files()]
-    store = shown_crawl(location) if is_on_server(location) else None
-    databases = [str(part / DATABASE) for part in parts if (part / DATABASE).exists()] if store is None else [store]
+        folders = [folder or location.directory / ARCHIVE]
+        archive = archive_in(f"file:{folders[0]}", location.directory)
+        sizes = [archive.size(name) or 0 for name in archive.files()]
+    if has_private_store(location):
+        store, databases = None, [str(location.directory / SERVER)]
+    elif is_on_server(location):
+        store = shown_crawl(location)
+        databases = [store]
+    else:
+        database = location.directory / DATABASE
+        store, databases = None, [str(database)] if database.exists() else []
     return CrawlFiles(folders, databases, location.directory / LOG, len(sizes), sum(sizes), store)

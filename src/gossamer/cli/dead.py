@@ -8,10 +8,9 @@ from gossamer.cli.config_options import config_from
 from gossamer.cli.open_crawl import ListOutput, add_heading_option, add_location_options, location_of, scores_in
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
-from gossamer.crawl.run.opener import HeldPart, hold_crawl, open_crawl
+from gossamer.crawl.run.opener import HeldCrawl, hold_crawl, open_crawl
 from gossamer.model.outcome import FailureClass
 from gossamer.observe import formatter
-from gossamer.reports.all_workers import list_dead
 from gossamer.reports.records import DeadFilter, Json, dead_object
 
 USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON] [...]"
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         with open_crawl(location) as crawl:
             scores = scores_in(crawl, location)
             output = ListOutput(arguments, DEAD_COLUMNS)
-            for letter in list_dead(crawl.stores, wanted):
+            for letter in crawl.reader.dead_letters.stream(wanted):
                 about = dead_object(letter, scores.total)
                 if as_json:
                     output.write_object(about)
@@ -80,8 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
                     output.write_line(dead_line(about))
             output.close("no dead letters")
         return 0
-    with hold_crawl(location) as parts:
-        number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)
+    with hold_crawl(location) as held:
+        number = _change(held, wanted, requeue=action == "requeue")
     done = "requeued" if action == "requeue" else "dropped"
     if as_json:
         changed = RequeueObject(v=1, requeued=number) if action == "requeue" else DropObject(v=1, dropped=number)
@@ -95,10 +94,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _change(part: HeldPart, wanted: DeadFilter, *, requeue: bool) -> int:
-    ordering = ordering_for(config_from(argparse.Namespace(), None), part.editor.status.queue_order())
-    change = part.editor.requeue_dead if requeue else part.editor.drop_dead
-    return change(wanted, clock_of(part.directory).now(), ordering.standing)
+def _change(held: HeldCrawl, wanted: DeadFilter, *, requeue: bool) -> int:
+    ordering = ordering_for(config_from(argparse.Namespace(), None), held.editor.status.queue_order())
+    change = held.editor.requeue_dead if requeue else held.editor.drop_dead
+    return change(wanted, clock_of(held.directory).now(), ordering.standing)
 
 
 DEAD_COLUMNS = formatter.Columns(("SINCE", "<20"), ("REASON", "<20"), ("TRIES", ">5"), ("URL", "<40"), ("DETAIL", ""))

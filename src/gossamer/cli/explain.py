@@ -7,8 +7,8 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import location_from, remembered_by_crawl, require_crawl, with_delays_in_force
 from gossamer.config.policies import PolicyCache, check_config
-from gossamer.crawl.run.directory import holder_of
 from gossamer.crawl.run.opener import open_crawl
+from gossamer.crawl.run.workers import is_running
 from gossamer.errors import UsageError
 from gossamer.observe.formatter import json_line
 from gossamer.reports.explain.render import story_lines, story_object
@@ -57,12 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
     if not text:
         raise UsageError("there is no URL to explain: the text is empty")
     location = location_from(config)
-    directory = location.directory
     require_crawl(location)
     with open_crawl(location) as crawl:
-        running = holder_of(directory) is not None
+        running = is_running(location)
         config = with_delays_in_force(config, crawl, arguments, file)
-        story = explain_url(crawl.stores, crawl.archive, PolicyCache(config), text, running=running)
+        story = explain_url(crawl.reader.urls, crawl.archive, PolicyCache(config), text, running=running)
     return _show(story, given.flag(arguments, "json"))
 
 

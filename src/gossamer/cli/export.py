@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_location_options, config_in, fingerprints_in, location_of
+from gossamer.cli.open_crawl import add_location_options, config_in, location_of
 from gossamer.clock import SteadyClock
-from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, open_crawl
 from gossamer.errors import UsageError
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
-from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export import tables
 from gossamer.reports.export.crawl_tables import CrawlTables
 from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, new_folder, open_output
+from gossamer.reports.export.reader import ExportReader
 from gossamer.reports.export.tables import Column, Row, Selection, mimes_from, moment_from, statuses_from
 from gossamer.reports.export.warc_files import write_warc_files
 
@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
     problems = Problems(line)
     with open_crawl(location) as crawl:
-        reader = reader_of(crawl, location, host, line)
+        reader = ExportReader(crawl.reader, host, lambda done, total: line.show(done, total))
         found = CrawlTables(reader, crawl.reader, crawl.archive, config_in(location), wanted, problems.add)
         if what == "markdown":
             if output == "-":
@@ -165,11 +165,7 @@ def export_archive(location: CrawlLocation, output: str, *, quiet: bool) -> int:
     line = ProgressLine(sys.stderr, SteadyClock(), "exporting warc", shown=not quiet)
     problems = Problems(line)
     with open_crawl(location) as crawl, new_folder(output, "WARC files") as folder:
-        committed = {
-            store.prefix + name: length
-            for store in crawl.stores
-            for name, length in store.reader.audit.archive_lengths().items()
-        }
+        committed = crawl.reader.audit.archive_lengths()
         number = write_warc_files(
             crawl.archive, committed, folder, problems.add, lambda done, total: line.show(done, total)
         )
@@ -182,12 +178,6 @@ def export_archive(location: CrawlLocation, output: str, *, quiet: bool) -> int:
             file=sys.stderr,
         )
     return 1 if problems.number else 0
-
-
-def reader_of(crawl: OpenCrawl, location: CrawlLocation, host: str | None, line: ProgressLine) -> ExportReader:
-    """The crawl's rows, of one worker or of several."""
-    fingerprints_of = fingerprints_in(location) if len(crawl.readers) > 1 else None
-    return ExportReader(crawl.stores, fingerprints_of, host, lambda done, total: line.show(done, total))
 
 
 class Problems:

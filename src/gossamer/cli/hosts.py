@@ -13,12 +13,11 @@ from gossamer.cli.open_crawl import (
     with_delays_in_force,
 )
 from gossamer.clock import clock_of
-from gossamer.config.overrides import OVERRIDES_KEY, merged_overrides
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import open_crawl
 from gossamer.model.units import HostKey
 from gossamer.observe import formatter
-from gossamer.reports.all_workers import list_hosts
 from gossamer.reports.explain.verdicts import cuts_of
 from gossamer.reports.queries import host_object
 from gossamer.reports.records import HOST_SORTS, HostFilter, HostRow, Json
@@ -59,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     directory = location.directory
     with open_crawl(location) as crawl:
         config = with_delays_in_force(config, crawl, arguments, file)
-        overrides = merged_overrides(reader.status.fact(OVERRIDES_KEY) for reader in crawl.readers)
-        rows = list_hosts(crawl.stores, HostFilter(host=host), sort, limit=None if cut else limit)
+        overrides = Overrides.from_text(crawl.reader.status.fact(OVERRIDES_KEY))
+        rows = crawl.reader.hosts.rows(HostFilter(host=host), sort, limit=None if cut else limit)
         chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))
     book, now = PolicyCache(config), clock_of(directory).now()
     columns = host_columns(max((len(row.host) for row in chosen), default=0))

@@ -56,11 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = None if output == "-" else Path(output).absolute().parent
     done = number = 0
     with open_crawl(location) as crawl, SortedLines(folder) as lines:
-        committed = {
-            store.prefix + name: length
-            for store in crawl.stores
-            for name, length in store.reader.audit.archive_lengths().items()
-        }
+        committed = crawl.reader.audit.archive_lengths()
         total = sum(committed.values())
         for name, length in committed.items():
             line.show(done, total, name)

@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Protocol, cast
 
 from gossamer.cli import COMMANDS
@@ -36,7 +37,7 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit status; raises nothing but what is a bug of ours."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if argv is None and any("://" in word and "@" in word for word in words):
+    if argv is None and any("://" in word and ("@" in word or "password=" in word) for word in words):
         _hide_password()
     try:
         code = _run(words)
@@ -76,13 +77,15 @@ def _run(words: list[str]) -> int:
         arguments = parser.parse_intermixed_args(words[1:])
     except SystemExit as done:  # --help
         return int(done.code or 0)
-    return command.run(arguments)
+    with ExitStack() as uses:
+        arguments.uses = uses  # of private servers, until the command has ended
+        return command.run(arguments)
 
 
 def _hide_password() -> None:
     """Start again without the password that is in an argument, where everybody on this machine can read it: it is given
     on in the environment."""
-    from gossamer.crawl.run.opener import take_password
+    from gossamer.crawl.run.opener import STORE_PASSWORD, take_password
 
     def take(word: str, scheme: str, variable: str) -> str:
         option, found, rest = word.partition(scheme)
@@ -93,7 +96,7 @@ def _hide_password() -> None:
 
     kept = []
     for word in sys.orig_argv[1:]:
-        word = take(word, "postgresql:", "PGPASSWORD")
+        word = take(word, *STORE_PASSWORD)
         # Several servers of a cache have one password.
         kept.append(",".join(take(part, "redis", "GOSSAMER_CACHE_PASSWORD") for part in word.split(",")))
     if kept != sys.orig_argv[1:]:

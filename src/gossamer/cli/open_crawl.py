@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from gossamer.cli import argparse_types as given
@@ -13,16 +14,15 @@ from gossamer.crawl.run.opener import (
     CrawlLocation,
     OpenCrawl,
     crawl_exists,
+    has_private_store,
+    reachable,
     remembered_options,
     resolve_urls,
     shown_crawl,
     store_kind,
 )
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
-from gossamer.model.units import HostKey, Url
 from gossamer.observe.formatter import Columns, json_line
-from gossamer.reports.explain.verdicts import form_of, usual_fingerprints
-from gossamer.reports.records import FingerprintsOf
 from gossamer.reports.scores import Scores, scores_of
 
 
@@ -70,19 +70,35 @@ class ListOutput:
 def location_of(arguments: argparse.Namespace) -> CrawlLocation:
     """The crawl that is meant: by options, else by gossamer.toml, else the one in ./crawl. Raises NotThisCrawl."""
     location = location_named({name: given.text(arguments, name) for name in ("dir", "store", "blobs")})
+    location = use_store(arguments, location)
     require_crawl(location)
     return location
+
+
+def use_store(arguments: argparse.Namespace, location: CrawlLocation) -> CrawlLocation:
+    """The same crawl with a store that can be connected to: a private server runs until the command has ended."""
+    uses: ExitStack = arguments.uses
+    return uses.enter_context(reachable(location))
 
 
 def require_crawl(location: CrawlLocation) -> None:
     """Raises NotThisCrawl if there is no crawl."""
     directory = location.directory
     if not crawl_exists(location):
-        if not store_kind(location.store).in_directory:
+        if not store_kind(location.store).in_directory and not has_private_store(location):
             raise NotThisCrawl(f"there is no crawl in {shown_crawl(location)}; choose another with --store")
         if directory.exists() and not directory.is_dir():
             raise NotThisCrawl(f"{directory} is not a directory")
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
+
+
+def require_shared(location: CrawlLocation) -> None:
+    """Raises UsageError if workers do not share the store."""
+    if not store_kind(location.store).is_shared:
+        raise UsageError(
+            f"{shown_crawl(location)} has one worker: name the store of a crawl that workers share with --store, such "
+            "as postgresql://HOST/DATABASE, or the directory of a crawl by several workers with --dir"
+        )
 
 
 def location_named(options: Mapping[str, str | None]) -> CrawlLocation:
@@ -104,16 +120,19 @@ def location_from(config: Config) -> CrawlLocation:
 
 
 def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dict[str, object]:
-    """What the crawl that is meant remembers, as far as the file does not say it; nothing if there is no crawl yet."""
-    config = config_from(arguments, file)
-    location = CrawlLocation.of(config)
+    """What the crawl that is meant remembers, as far as the file does not say it; nothing if there is no crawl yet. If
+    it has a private server, that is the store that the arguments name from then on."""
+    named = CrawlLocation.of(config_from(arguments, file))
+    location = use_store(arguments, named)
+    if location != named:
+        arguments.option_dir, arguments.option_store = str(location.directory), location.store
     return unsaid(remembered_options(location), keys_of(file))
 
 
 def config_in(location: CrawlLocation) -> Config:
     """What a crawl remembers, and gossamer.toml."""
     found = argparse.Namespace(option_dir=str(location.directory), option_store=location.store)
-    return config_from(found, None, remembered_by_crawl(found, None))
+    return config_from(found, None, unsaid(remembered_options(location), keys_of(None)))
 
 
 def with_delays_in_force(config: Config, crawl: OpenCrawl, arguments: argparse.Namespace, file: Path | None) -> Config:
@@ -129,21 +148,3 @@ def scores_in(crawl: OpenCrawl, location: CrawlLocation) -> Scores:
     """The scores of the crawl's ordering now. Raises ConfigError if that is a plugin's and not installed."""
     policies = PolicyCache(config_in(location))
     return scores_of(crawl.reader, policies, policies.clock.now())
-
-
-def fingerprints_in(location: CrawlLocation) -> FingerprintsOf:
-    """Computes the fingerprints that URLs have at another worker, by the rules of the crawl and of gossamer.toml."""
-    book = PolicyCache(config_in(location))
-    hosts: dict[str, HostKey] = {}  # by the beginning of a URL
-
-    def host_of(url: str) -> HostKey:
-        start = url[: url.index("/", url.index("//") + 2)]
-        host = hosts.get(start)
-        if host is None:
-            host = hosts[start] = form_of(url, url, book.canonicaliser).host or HostKey("")
-        return host
-
-    def fingerprints_of(urls: Sequence[str], key: int) -> Sequence[int]:
-        return usual_fingerprints(list(map(Url, urls)), list(map(host_of, urls)), key, book.identities)
-
-    return fingerprints_of

@@ -2,13 +2,13 @@
 
 import argparse
 from collections.abc import Mapping
+from itertools import islice
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import ListOutput, add_heading_option, add_location_options, location_of, scores_in
 from gossamer.crawl.run.opener import open_crawl
 from gossamer.model.states import UrlState
 from gossamer.observe import formatter
-from gossamer.reports.all_workers import list_pages
 from gossamer.reports.export.formats import page_object
 from gossamer.reports.export.tables import PageColumns
 from gossamer.reports.records import PageFilter, PageRow
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         scores = scores_in(crawl, location)
         parts_of = scores.parts if given.flag(arguments, "parts") else None
         columns = PageColumns(scores.total, parts_of)
-        for row in list_pages(crawl.stores, wanted):
+        for row in islice(crawl.reader.pages.stream(wanted), wanted.limit):
             if output.as_json:
                 output.write_object(page_object(row, columns))
             else:

@@ -17,6 +17,7 @@ from gossamer.cli.serve import ServeObject
 from gossamer.cli.verify import VerifyObject
 from gossamer.library.crawl_status import StatusObject
 from gossamer.observe.snapshot import CrawlObject
+from gossamer.observe.workers import WorkerObject
 from gossamer.reports.explain.story import Story
 from gossamer.reports.export.tables import LINKS, PAGES_WITH_PARTS, TEXT_WITH_MARKDOWN, Column, Kind
 from gossamer.reports.queries import HostObject
@@ -166,4 +167,5 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "serve": lambda: of_type(ServeObject),
     "dead-requeue": lambda: of_type(RequeueObject),
     "dead-drop": lambda: of_type(DropObject),
+    "worker": lambda: of_type(WorkerObject),
 }

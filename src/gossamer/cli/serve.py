@@ -12,9 +12,9 @@ from gossamer.cli.crawl import seeds_of_queries, warn_of_blocked
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
-from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import store_kind
-from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.crawl.run.directory import TOKEN
+from gossamer.crawl.run.opener import shared_store, store_kind
+from gossamer.errors import MissingExtra, UsageError
 from gossamer.observe.formatter import json_line, printable
 from gossamer.seed.lists import Seed, read_arguments
 
@@ -24,9 +24,12 @@ Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
 letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
 token in DIR/service.token. Pages are visited again when they are due, unless
 --no-keep-fresh is given; with nothing to do, the crawl waits for seeds. Ctrl-C
-stops it."""
+stops it. On PostgreSQL any number of services and workers share the crawl:
+--workers N starts N of them, --workers 0 none, and every service shows and
+steers all."""
 EXAMPLE = """\
   gossamer serve --dir news --port 8470
+  gossamer serve --store postgresql://db/crawl --workers 0
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
        -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
 
@@ -54,27 +57,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if importlib.util.find_spec("fastapi") is None:
         raise MissingExtra("gossamer serve", "fastapi", "serve")
-    file = given.path(arguments, "config")
-    unless_said = {**remembered_by_crawl(arguments, file), "recrawl": {"keep_fresh": True}}
+    file, workers = given.path(arguments, "config"), given.whole(arguments, "option_workers")
+    if workers == 0:  # not a value of the setting, which counts the processes of a crawl
+        arguments.option_workers = 1
+    remembered = remembered_by_crawl(arguments, file)
+    remembered.pop("workers", None)  # those of the last start may be running
+    unless_said = {**remembered, "recrawl": {"keep_fresh": True}}
 
     def configured() -> Config:
         return config_from(arguments, file, unless_said)
 
     config = configured()
+    workers = config.workers if workers is None else workers
     check_config(config)
-    directory = Path(config.dir)
-    refuse_worker_share(directory)
-    if (layout := read_layout(directory)) is not None:
-        raise NotThisCrawl(
-            f"{printable(str(directory))} holds a crawl by {layout[0]} workers, and gossamer serve crawls with one; go "
-            "on with it by gossamer crawl, or choose another --dir"
-        )
     if store_kind(config.store).one_process:
         raise UsageError(
             f"--store: gossamer serve reads its store from two processes, so {config.store} cannot be used"
         )
-    if config.workers > 1:
-        raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
+    if workers == 0 and not store_kind(config.store).is_shared:
+        raise UsageError(
+            "--workers 0: a service without workers is for a store that workers share: name it with --store "
+            "postgresql://HOST/DATABASE"
+        )
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     seeds += seeds_of_queries(config, add_seeds=True)
     warn_of_blocked(config, seeds)
@@ -96,4 +100,9 @@ def run(arguments: argparse.Namespace) -> int:
         if addresses.metrics is not None:
             print(f"Metrics: {addresses.metrics}metrics", file=sys.stderr)
 
-    return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)
+    with shared_store(config) as store:
+        if workers != 1:
+            from gossamer.service.shared_server import serve_shared
+
+            return serve_shared(store, seeds, workers=workers, on_ready=ready, reread=configured)
+        return serve(store, seeds, add_seeds=True, on_ready=ready, reread=configured)

@@ -345,15 +345,13 @@ def _graph_of(arguments: argparse.Namespace) -> "LinkGraph":
 
 def graph_of_crawl(location: "CrawlLocation") -> "LinkGraph":
     """The links that a crawl has stored. Raises NotThisCrawl where there is none, UsageError where it has no pages."""
-    from gossamer.cli.open_crawl import fingerprints_in
-    from gossamer.crawl.run.opener import open_crawl
+    from gossamer.crawl.run.opener import open_crawl, reachable
     from gossamer.lab.simulate.graph import make_graph
     from gossamer.reports.link_graph import StoredGraph
 
     directory = location.directory
-    with open_crawl(location) as crawl:
-        fingerprints_of = fingerprints_in(location) if len(crawl.readers) > 1 else None
-        stored = StoredGraph([reader.links for reader in crawl.readers], fingerprints_of)
+    with reachable(location) as served, open_crawl(served) as crawl:
+        stored = StoredGraph(crawl.reader.links)
         pages = stored.pages
         if not pages.seeds:
             raise UsageError(f"the crawl in {directory} has no seeds to start from")

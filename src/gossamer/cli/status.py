@@ -16,6 +16,7 @@ from gossamer.observe.formatter import Section, plain_report
 from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates
 from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.wait_reasons import Waits, waiting_for
+from gossamer.observe.workers import WorkerStatus, describe_worker
 from gossamer.reports.records import MOST_OVERDUE, Json
 
 USAGE = "[--dir DIR] [--json]"
@@ -39,14 +40,17 @@ def run(arguments: argparse.Namespace) -> int:
     if given.flag(arguments, "json"):
         print(formatter.json_line(status_object(status)))
         return 0
-    found, waits, now, running = status.totals, status.waits, status.now, status.holder is not None
+    found, waits, now, running = status.totals, status.waits, status.now, status.running
     by_whom = f" (process {status.holder})" if status.holder else ""
+    if status.workers:
+        by_whom = f" ({formatter.number_of(len(status.workers), 'worker')})"
     left = ", nothing left to do" if found["finished"] else ""
     state = status.state if running else "stopped"
     title = f"Crawl in {formatter.printable(shown_crawl(location))}: {state}{by_whom}{left}"
     pending = pending_title(waits, running, now)
     sections = [
         Section(title, tuple(total_rows(found, status.live, spooled_in(location)))),
+        Section("Workers", worker_rows(status.workers or ())),
         Section(pending or "Scheduled", waits_rows(waits, now)),
         Section("Overrides set through the service", override_rows(status.overrides)),
         Section("Recrawls", recrawl_rows(found, status.freshness)),
@@ -56,6 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
     shown = [Section(section.title, without_zeros(section.rows)) for section in sections]
     sys.stdout.write(plain_report([section for section in shown if section.rows or section.title == pending]))
     return 0
+
+
+# --- workers -----------------------------------------------------------------------------------------------
+
+
+def worker_rows(workers: Iterable[WorkerStatus]) -> tuple[tuple[str, str, str], ...]:
+    """Of a crawl that workers share: a row for each one that is alive."""
+    return tuple((formatter.printable(worker.name, 40), worker.state, describe_worker(worker)) for worker in workers)
 
 
 # --- what it waits for -------------------------------------------------------------------------------------

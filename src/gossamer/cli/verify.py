@@ -10,18 +10,38 @@ from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
-from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import CrawlLocation, HeldPart, check_archive_owner, hold_crawl, open_crawl
+from gossamer.crawl.run.opener import (
+    CrawlLocation,
+    check_archive_owner,
+    end_killed_workers,
+    forget_caches,
+    hold_crawl,
+    living_workers,
+    objects_of_the_dead,
+    open_crawl,
+)
+from gossamer.crawl.run.workers import is_running
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.ports import Archive, AuditReader
-from gossamer.reports.verify import FileChecker, Findings, Kind, Problem, check_rows, joined_findings, repair
+from gossamer.reports.verify import (
+    FileChecker,
+    Findings,
+    Kind,
+    Problem,
+    check_rows,
+    delete_orphans,
+    find_orphans,
+    repair,
+)
 
 USAGE = "[--repair] [--dir DIR] [--json]"
 DESCRIPTION = """\
 Check the archive against the database: every row must have a record with the
 right digest, every record a row, and the indexes must agree. Prints what is
-wrong, by kind, with examples. The crawl may be running, except for --repair.
+wrong, by kind, with examples. The crawl may be running, except for --repair;
+while workers share it, --repair deletes what dead workers have left in object
+storage, and leaves everything else alone.
 The exit status is 1 if something is wrong and was not repaired."""
 EXAMPLE = """\
   gossamer verify
@@ -35,7 +55,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--config", metavar="FILE", help="configuration file of the crawl (default: gossamer.toml if present)"
     )
     parser.add_argument(
-        "--repair", action="store_true", help="repair what can be repaired safely; the crawl must not be running"
+        "--repair",
+        action="store_true",
+        help="repair what can be repaired safely; the crawl must not be running, or only orphaned objects are deleted",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
@@ -43,55 +65,60 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     location = location_of(arguments)
-    directory = location.directory
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     line = ProgressLine(sys.stderr, SteadyClock(), "verifying", shown=not given.flag(arguments, "quiet"))
+    repaired: frozenset[Kind] = frozenset()
     if given.flag(arguments, "repair"):
-        findings, queued = _with_repair(location, config, line)
-        left = [kind for kind in findings.counts if not kind.repair]
+        findings, queued, repaired = _with_repair(location, config, line)
     else:
-        running = holder_of(directory) is not None
+        running = is_running(location)
         with open_crawl(location) as crawl:
-            found = [
-                examine(reader.audit, archive, config, line, running=running)
-                for reader, archive in zip(crawl.readers, crawl.archives, strict=True)
-            ]
-        findings = of_all([part.name for part in crawl.parts], found)
-        queued, left = None, list(findings.counts)
+            findings = examine(crawl.reader.audit, crawl.archive, config, line, running=running)
+        queued = None
     line.clear()
     if given.flag(arguments, "json"):
         print(formatter.json_line(as_object(findings, queued, line.seconds)))
     else:
-        sys.stdout.write("\n".join(report(findings, queued, line.seconds)) + "\n")
-    return 1 if left else 0
+        sys.stdout.write("\n".join(report(findings, queued, line.seconds, repaired)) + "\n")
+    return 1 if findings.counts.keys() - repaired else 0
 
 
-def _with_repair(location: CrawlLocation, config: Config, line: ProgressLine) -> tuple[Findings, int]:
-    with hold_crawl(location) as parts:
-        for part in parts:
-            check_archive_owner(location, part.editor)
-        done = [_repaired(part, config, line) for part in parts]
-    return of_all([part.directory.name for part in parts], [findings for findings, _ in done]), sum(n for _, n in done)
+_REPAIRABLE = frozenset(kind for kind in Kind if kind.repair)
 
 
-def _repaired(part: HeldPart, config: Config, line: ProgressLine) -> tuple[Findings, int]:
-    findings = examine(part.editor.audit, part.archive, config, line, running=False)
-    if findings.sound or Kind.DATABASE in findings.counts:
-        return findings, 0  # nothing is written into a database that is damaged itself
-    ordering = ordering_for(config, part.editor.status.queue_order())
-    transaction = part.editor.repair(clock_of(part.directory).now(), ordering.standing)
-    return findings, repair(findings, part.archive, part.editor.audit, transaction)
+def _with_repair(location: CrawlLocation, config: Config, line: ProgressLine) -> tuple[Findings, int, frozenset[Kind]]:
+    """Also the number of URLs queued again, and the kinds that were repaired."""
+    end_killed_workers(location)
+    if living_workers(location) and (findings := _without_orphans(location, config, line)) is not None:
+        return findings, 0, frozenset({Kind.FILE_UNKNOWN})
+    with hold_crawl(location) as held:
+        check_archive_owner(location, held.editor)
+        findings = examine(held.editor.audit, held.archive, config, line, running=False)
+        if findings.sound or Kind.DATABASE in findings.counts:
+            return findings, 0, _REPAIRABLE  # nothing is written into a database that is damaged itself
+        ordering = ordering_for(config, held.editor.status.queue_order())
+        transaction = held.editor.repair(clock_of(held.directory).now(), ordering.standing)
+        queued = repair(findings, held.archive, held.editor.audit, transaction)
+    forget_caches(location)
+    return findings, queued, _REPAIRABLE
 
 
-def of_all(workers: list[str], found: list[Findings]) -> Findings:
-    """The findings of all workers as one; with several, every problem names its worker."""
-    if len(found) == 1:
-        return found[0]
-    return joined_findings(dict(zip(workers, found, strict=True)))
+def _without_orphans(location: CrawlLocation, config: Config, line: ProgressLine) -> Findings | None:
+    """The problems of a crawl whose workers are alive, after what dead ones have left in object storage was deleted;
+    None if its archive is not there."""
+    with open_crawl(location) as crawl:
+        archive = objects_of_the_dead(location, crawl.reader)
+        if archive is None:
+            return None
+        check_archive_owner(location, crawl.reader)
+        findings = examine(crawl.reader.audit, archive, config, line, running=True)
+        find_orphans(archive, crawl.reader.audit, findings)
+        delete_orphans(findings, archive)
+    return findings
 
 
 def examine(audit: AuditReader, archive: Archive, config: Config, line: ProgressLine, *, running: bool) -> Findings:
-    """Everything that is wrong with the store and the archive of one worker."""
+    """Everything that is wrong with the store and the archive."""
     findings = Findings()
     for what in audit.integrity():
         findings.add(Problem(Kind.DATABASE, what))
@@ -109,8 +136,11 @@ def examine(audit: AuditReader, archive: Archive, config: Config, line: Progress
     return findings
 
 
-def report(findings: Findings, queued: int | None, seconds: float) -> list[str]:
-    """For people: what was checked, then each kind of problem with examples and its repair."""
+def report(
+    findings: Findings, queued: int | None, seconds: float, repaired: frozenset[Kind] = _REPAIRABLE
+) -> list[str]:
+    """For people: what was checked, then each kind of problem with examples and its repair. `queued` and `repaired`:
+    after a repair."""
     looked = (
         f"{formatter.number_of(findings.urls, 'URL')}, {formatter.number_of(findings.captures, 'capture')} in "
         f"{formatter.number_of(findings.records, 'record')} of {formatter.number_of(findings.files, 'WARC file')} "
@@ -124,7 +154,9 @@ def report(findings: Findings, queued: int | None, seconds: float) -> list[str]:
         lines += [f"    {formatter.printable(what)}" for what in findings.examples(kind)]
         if number > len(findings.examples(kind)):
             lines.append(f"    and {formatter.count(number - len(findings.examples(kind)))} more")
-        done = "repaired" if queued is not None else "with --repair"
+        done = "repaired" if queued is not None and kind in repaired else "with --repair"
+        if queued is not None and kind not in repaired:
+            done += " while no worker is alive"
         lines.append(f"  {done}: {kind.repair}" if kind.repair else "  cannot be repaired: restore a copy")
     if queued:
         lines.append(f"{formatter.number_of(queued, 'URL')} queued again: run gossamer crawl to fetch them")

@@ -1,24 +1,28 @@
 """`gossamer worker`: one more process for a crawl that workers share."""
 
 import argparse
+import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import location_named
+from gossamer.cli.open_crawl import location_named, require_shared, use_store
 from gossamer.config.load import CONFIG_KEY, Config, config_from_text
 from gossamer.crawl.run.directory import ARCHIVE
 from gossamer.crawl.run.member import Worker
-from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl, store_kind
-from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.observe.display import choose_display
+from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
+from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.observe.display import Display, choose_display
+from gossamer.workers.parent import end_with_parent
 
-USAGE = "--store URL [--dir DIR] [--name NAME] [--weight X]"
+USAGE = "[--store URL] [--dir DIR] [--name NAME] [options]"
 DESCRIPTION = """\
-Join a crawl that was started with gossamer crawl --store. All settings come
-from the store. Press Ctrl-C, or send SIGTERM, to leave: the worker finishes its
-visits, and the others take over its hosts. Ctrl-C again drops the visits in
-flight; nothing committed is lost."""
+Join a crawl that was started with gossamer crawl --store, or one by several
+workers in DIR. All settings come from the store. Press Ctrl-C, or send SIGTERM,
+to leave: the worker finishes its visits, and the others take over its hosts.
+Ctrl-C again drops the visits in flight; nothing committed is lost."""
 EXAMPLE = """\
   gossamer worker --store postgresql://db/crawl --dir /var/lib/gossamer
   gossamer worker --store postgresql://db/crawl --name worker-2 --weight 2"""
@@ -32,31 +36,55 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--weight", metavar="X", type=float, default=1.0, help="share of the domains (default: 1)")
     parser.add_argument("--unsafe-store", action="store_true", help="accept a PostgreSQL server with fsync = off")
+    parser.add_argument(
+        "--metrics", metavar="ADDRESS:PORT", help="port for the metrics of this worker, for Prometheus (default: none)"
+    )
+    parser.add_argument("--log-pages", metavar="FILE", help="append a line for each visited page to FILE")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
+    parser.add_argument("--parent", type=int, metavar="PIPE", help=argparse.SUPPRESS)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if (pipe := given.whole(arguments, "parent")) is not None:
+        end_with_parent(pipe)
     from gossamer.crawl.run.signals import run_worker
 
     config, worker = worker_config(arguments)
     display = choose_display(config, sys.stderr)
+    address = given.text(arguments, "metrics")
     try:
-        return run_worker(config, worker, display=display)
+        if address is None:
+            return run_worker(config, worker, display=display)
+        with metrics_of(address, display) as shown:
+            return run_worker(config, worker, display=shown)
     finally:
         display.close()
 
 
+@contextmanager
+def metrics_of(address: str, display: Display) -> Iterator[Display]:
+    """A display that also serves metrics at an address, while the block runs. Raises UsageError."""
+    if importlib.util.find_spec("prometheus_client") is None:
+        raise MissingExtra("gossamer worker --metrics", "prometheus_client", "serve")
+    from gossamer.service.metrics_port import MetricsPort, metrics_address
+
+    port = MetricsPort(display, *metrics_address(address))
+    try:
+        yield port
+    finally:
+        port.shut_down()
+
+
 def worker_config(arguments: argparse.Namespace) -> tuple[Config, Worker]:
     """The configuration in the store, with the options of this worker. Raises UsageError, NotThisCrawl."""
-    store, directory = given.text(arguments, "store"), Path(str(given.text(arguments, "dir")))
+    directory = Path(str(given.text(arguments, "dir")))
+    location = use_store(arguments, location_named({"store": given.text(arguments, "store"), "dir": str(directory)}))
     name, weight = str(given.text(arguments, "name")), float(arguments.weight)
-    if store is None or not store_kind(store).is_shared:
-        raise UsageError("--store: name the store of a crawl that workers share, such as postgresql://HOST/DATABASE")
+    require_shared(location)
     if not name.replace("-", "").replace(".", "").replace("_", "").isalnum() or name.startswith("."):
         raise UsageError(f"--name: letters, digits, dots, hyphens and underscores, not {name!r}")
     if not 0 < weight <= 1000:
         raise UsageError(f"--weight: a number above 0 and at most 1000, not {weight:g}")
-    location = location_named({"store": store, "dir": str(directory)})
     if not crawl_exists(location):
         raise NotThisCrawl(
             f"there is no crawl in {shown_crawl(location)}; start one with gossamer crawl URL --store URL"
@@ -67,9 +95,10 @@ def worker_config(arguments: argparse.Namespace) -> tuple[Config, Worker]:
         raise NotThisCrawl(f"the crawl in {shown_crawl(location)} has not been started; run gossamer crawl first")
     own = {
         "dir": str(directory / name),
-        "store": store,
+        "store": location.store,
         "unsafe_store": given.flag(arguments, "unsafe_store"),
         "quiet": given.flag(arguments, "quiet"),
+        "log": {} if (pages := given.text(arguments, "log_pages")) is None else {"pages": pages},
     }
     config = config_from_text(text, **own)
     if config.blobs is None:

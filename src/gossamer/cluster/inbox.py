@@ -16,6 +16,7 @@ class Kind(Enum):
     URLS = "urls"
     GAINS = "gains"
     HINTS = "hints"
+    NAMES = "names"  # of sitemaps
     ORDER = "order"
     HOLD = "hold"
 

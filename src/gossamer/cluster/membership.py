@@ -104,6 +104,7 @@ class WorkerInfo(NamedTuple):
     stored: int  # pages
     partitions: int
     stats: str  # JSON, as of its last heartbeat
+    now: float  # on the clock of the server
 
 
 def list_workers(session: Session, *, gone: bool = False) -> list[WorkerInfo]:

@@ -31,7 +31,8 @@ class PageGrants:
     """What this worker may store. All changes are made under the lock of the crawl, in transactions of their own.
 
     What is free is the limit minus what living workers were granted and dead ones have stored: what a dead worker did
-    not use is free again without anybody's doing.
+    not use is free again without anybody's doing. A worker may have stored more than it was granted, while there was no
+    limit.
     """
 
     def __init__(self, session: Session, fence: FencedPages) -> None:
@@ -47,10 +48,13 @@ class PageGrants:
 
     def ask(self) -> int:
         """Ask for more pages. Returns how many were added. Raises what `Fence.run` raises."""
-        granted, limited = self._fence.run(self._raise)
-        added = granted - self.granted
-        self.granted, self.limited = granted, limited
-        return added
+        before = max(self.granted, self._fence.stored)
+        self.granted, self.limited = self._fence.run(self._raise)
+        return self.granted - before
+
+    def lower_to(self, pages: int) -> None:
+        """The limit may have changed: until the next `ask`, keep only what is stored or in progress."""
+        self.granted = min(self.granted, pages) if self.limited else pages
 
     def give_back(self) -> None:
         """When idle: keep only what is stored. Raises what `Fence.run` raises."""
@@ -65,7 +69,9 @@ class PageGrants:
         _, max_pages = found
         if max_pages is None:
             return 0, False
+        before = max(self.granted, self._fence.stored)
+        self._session.execute("set_grant", self._fence.epoch, before)
         spoken_for, workers = self._session.fetch_one("pages_spoken_for") or (0, 1)
-        granted = self.granted + next_grant(max_pages - spoken_for, workers)
+        granted = before + next_grant(max_pages - spoken_for, workers)
         self._session.execute("set_grant", self._fence.epoch, granted)
         return granted, True

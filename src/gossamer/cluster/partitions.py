@@ -83,7 +83,10 @@ class Partitions:
             session.execute("forget_deaths", self._epoch, outlived)
 
     def on_marked(self, *, rested: list[int], outlived: list[int]) -> None:
+        """Those that were given up meanwhile are ignored."""
         for part in rested:
-            self._owned[part].rested = True
+            if part in self._owned:
+                self._owned[part].rested = True
         for part in outlived:
-            self._owned[part].outlived = True
+            if part in self._owned:
+                self._owned[part].outlived = True

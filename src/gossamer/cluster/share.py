@@ -24,10 +24,15 @@ def shares(partitions: int, weights: Mapping[Epoch, float]) -> dict[Epoch, int]:
 
 
 def surplus(hosts_in_memory: Mapping[int, int], share: int) -> list[int]:
-    """Which of the partitions that a worker owns it gives up: no more than exceed its share, and those first of which
-    it has the fewest hosts in memory."""
+    """Which of the partitions that a worker owns it gives up: no more than exceed its share, and with them the same
+    part of its hosts in memory. A single one is one with the fewest hosts.
+
+    To give up those with the fewest hosts first would move less, but a worker that joins a crawl of a hundred hosts
+    would get nothing but empty partitions (ADR 25).
+    """
     ordered = sorted(hosts_in_memory, key=lambda part: (hosts_in_memory[part], part))
-    return ordered[: max(len(ordered) - share, 0)]
+    owned, given = len(ordered), max(len(ordered) - share, 0)
+    return [ordered[n * owned // given] for n in range(given)]
 
 
 def shortfall(owned: int, share: int) -> int:

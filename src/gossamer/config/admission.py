@@ -5,6 +5,7 @@ says under which of them URLs were refused that have not been looked at since.
 """
 
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import NamedTuple
 
 import msgspec
@@ -55,6 +56,14 @@ class AdmissionRules(msgspec.Struct, frozen=True):
     max_per_domain: int | None
     allow_private: bool
     allow_networks: tuple[str, ...]
+
+    @property
+    def version(self) -> int:
+        """A number that other rules do not have, and that the same rules have in every process."""
+        return int.from_bytes(blake2b(msgspec.json.encode(self, order="deterministic"), digest_size=8).digest())
+
+    def with_seed_hosts(self, number: int) -> "AdmissionRules":
+        return msgspec.structs.replace(self, seed_hosts=number)
 
     def with_running(self, running: "AdmissionRules") -> "AdmissionRules":
         """These rules as a running crawl can take them over: what is fixed at its start is that of `running`."""

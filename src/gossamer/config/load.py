@@ -155,6 +155,12 @@ def config_from_text(text: str, **own: object) -> "Config":
     return make_config({}, {**msgspec.json.decode(text), **own})
 
 
+def config_following(config: "Config", text: str) -> "Config":
+    """The configuration of a worker after the stored one has changed to `text`: its own options stay."""
+    own = {name: getattr(config, name) for name in (*_OF_PROCESS, "blobs")}
+    return msgspec.structs.replace(config_from_text(text), **own)
+
+
 _FIXED = (
     *("fetch.tls_timeout", "fetch.robots_timeout", "fetch.max_connections", "frontier.quantum", "archive.warc_prefix"),
     *("filter.max_links_per_page", "traps.hosts_per_domain", "traps.max_repeats"),

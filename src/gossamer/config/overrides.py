@@ -5,7 +5,6 @@ The service changes them; they also apply to `gossamer crawl`, except for the pa
 """
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -146,12 +145,3 @@ class Overrides:
             ),
             stored.get("limit_changes", 0),
         )
-
-
-def merged_overrides(texts: Iterable[str | None]) -> Overrides:
-    """The pauses and host overrides that the workers of a crawl have stored, each for its own hosts."""
-    found = Overrides()
-    for stored in map(Overrides.from_text, texts):
-        found.paused = found.paused or stored.paused
-        found.hosts.add(stored.hosts)
-    return found

@@ -53,8 +53,6 @@ def check_config(config: Config) -> None:
     ordering_for(config)
     rules_for(config)
     parse_networks(config.allow_networks)
-    if config.workers > 1 and config.blobs is not None:
-        raise ConfigError("blobs", "with several workers, each has its archive in its own directory")
     if config.workers > 1 and config.rehearse is not None:
         raise ConfigError("workers", "--rehearse works with one worker only: each would have its own clock")
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS
+from gossamer.model.partition import MOST_PARTITIONS
 
 
 @cache
@@ -283,14 +284,19 @@ class LogSection(Section, frozen=True, kw_only=True):
 
 
 class ClusterSection(Section, frozen=True, kw_only=True):
-    """How workers share a crawl on PostgreSQL."""
+    """How workers share a crawl."""
 
     ttl: Annotated[float, about("seconds without an answer from the server after which a worker contacts no host")] = (
         10.0
     )
+    partitions: Annotated[
+        int | None, about("groups of domains that are shared among workers, fixed for a crawl. Default: 256")
+    ] = None
 
     def __post_init__(self) -> None:
         at_least(self, 0.5, "ttl")
+        if self.partitions is not None and not 1 <= self.partitions <= MOST_PARTITIONS:
+            raise ValueError(f"partitions must be from 1 to {MOST_PARTITIONS}, not {self.partitions}")
 
 
 class ServiceSection(Section, frozen=True, kw_only=True):

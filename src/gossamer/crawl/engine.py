@@ -88,8 +88,8 @@ class CrawlSharing(Protocol):
         """A host of a partition that was taken over: when it may be contacted first."""
         ...
 
-    def on_idle(self) -> None:
-        """There is nothing to do in the partitions of this worker."""
+    def on_idle(self, *, may_end: bool) -> None:
+        """There is nothing to do in the partitions of this worker now; with `may_end`, nor later."""
         ...
 
 
@@ -302,10 +302,11 @@ class Engine(CrawlObserver):
             self._frontier.rewind()
             self.pump()
         elif not self.readmission.is_pending:
-            if self.requeue.on_queue_empty():
-                sharing.on_idle()
-            elif self.requeue.next_check_at == 0.0:
+            is_over = self.requeue.on_queue_empty()
+            if not is_over and self.requeue.next_check_at == 0.0:
                 self.pump_soon()
+            else:
+                sharing.on_idle(may_end=is_over)
 
     @property
     def is_resting(self) -> bool:

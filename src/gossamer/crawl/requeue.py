@@ -101,6 +101,11 @@ class Requeue(CrawlObserver):
         self._apply(settings)
         self._next_due = self._next_missing = self.next_check_at = self._next_early_check = 0.0
 
+    def change_share(self, share: float, now: Instant) -> None:
+        """Of several workers, this one owns another share of the partitions."""
+        self._budget.change_share(share, now)
+        self._apply_budget()
+
     @property
     def is_over(self) -> bool:
         """Whether nothing more will be requeued by this process."""

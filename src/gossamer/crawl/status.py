@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from gossamer.clock import cpu_seconds
 from gossamer.crawl.document.admission import Admission
-from gossamer.crawl.document.known import DocumentOwners
+from gossamer.crawl.document.known import DocumentOwners, SentLinkTest
 from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.engine import Engine
 from gossamer.dedup import ContentStatistics
@@ -101,6 +101,7 @@ def internals_of(
     seen: SeenStatistics,
     contents: ContentStatistics,
     owners: DocumentOwners | None,
+    sent_links: SentLinkTest | None,
     wakings: Durations,
     hosts_failing: int,
 ) -> Internals:
@@ -117,6 +118,9 @@ def internals_of(
         contents_new=contents.new,
         contents_cached=0 if owners is None else owners.from_cache,
         contents_asked=contents.asked - (0 if owners is None else owners.from_cache),
+        sent_recent=0 if sent_links is None else sent_links.memory.from_memory,
+        sent_cached=0 if sent_links is None else sent_links.memory.from_behind,
+        sent_new=0 if sent_links is None else sent_links.sent,
         dns_hits=dns.hits,
         dns_negative_hits=dns.negative_hits,
         dns_stale=dns.stale_served,

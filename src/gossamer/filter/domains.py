@@ -50,7 +50,7 @@ def partition_of(domain: Domain, partitions: int) -> int:
     return xxh3_64_intdigest(domain.encode()) % partitions
 
 
-def domain_of(host: HostKey) -> tuple[Domain, int, str]:
+def domain_of(host: HostKey, partitions: int = PARTITIONS) -> tuple[Domain, int, str]:
     """The registrable domain of a host, the partition that owns the domain, and the host's public suffix."""
     domain = registrable_domain(host)
-    return domain, partition_of(domain, PARTITIONS), public_suffix(host)
+    return domain, partition_of(domain, partitions), public_suffix(host)

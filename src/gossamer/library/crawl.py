@@ -25,14 +25,17 @@ from gossamer.crawl.page import Page
 from gossamer.crawl.run.opener import (
     CrawlLocation,
     crawl_exists,
+    reachable,
     remembered_options,
     remove_crawl,
     resolve_urls,
+    shared_store,
     store_kind,
 )
+from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.session import Display, Session, session
 from gossamer.crawl.run.signals import GRACE_SECONDS
-from gossamer.errors import GossamerError, GossamerWarning
+from gossamer.errors import GossamerError, GossamerWarning, UsageError
 from gossamer.extract.main_text import TextExtractor
 from gossamer.observe.display import NoDisplay, choose_display
 from gossamer.observe.formatter import number_of
@@ -120,10 +123,14 @@ class Crawl:
         file, given = _layers(config, {**options, "dir": dir, "hooks": names or None})
         self.config: Config = make_config(file, given)
         if not fresh and ("dir" in file or "dir" in given):
-            remembered = remembered_options(CrawlLocation.of(self.config))
+            with reachable(CrawlLocation.of(self.config)) as location:
+                remembered = remembered_options(location)
+            remembered.pop("workers", None)
             given = {key: layered(remembered, given)[key] for key in given}
             self.config = make_config(layered(remembered, file), given)
         check_config(self.config)
+        if self.config.workers > 1:
+            raise UsageError("workers: a crawl in Python has one; gossamer crawl runs several")
         self._seeds = read_arguments(seeds, canonicaliser_for(self.config).canonicalise)
         for warning in blocked_seeds(self._seeds, seed_addresses_for(self.config)):
             GossamerWarning.issue(warning)
@@ -156,9 +163,13 @@ class Crawl:
         if self._fresh:
             remove_crawl(CrawlLocation.of(self.config))
             self._fresh = False
-        self._session = await self._stack.enter_async_context(
-            session(self.config, self._seeds, self._add_seeds, self.display, hooks=self._hooks)
-        )
+        async with AsyncExitStack() as stack:
+            store = stack.enter_context(shared_store(self.config))
+            self._session = await stack.enter_async_context(
+                session(store.config, self._seeds, self._add_seeds, self.display, hooks=self._hooks)
+            )
+            await stack.enter_async_context(server_kept(store, self._session.log))
+            self._stack = stack.pop_all()
         return self
 
     async def __aexit__(
@@ -211,10 +222,10 @@ class Crawl:
     def _stored_pages(self, extractor: TextExtractor) -> Iterator[Page]:
         from gossamer.library.stored_crawl import StoredCrawl
 
-        location = CrawlLocation.of(self.config)
-        if crawl_exists(location):
-            with StoredCrawl(location, extractor) as found:
-                yield from found.pages_as_stored()
+        with reachable(CrawlLocation.of(self.config)) as location:
+            if crawl_exists(location):
+                with StoredCrawl(location, extractor) as found:
+                    yield from found.pages_as_stored()
 
     def _warn_of_no_pages(self, last: Summary) -> None:
         if last.stopped not in ("finished", "page_limit"):

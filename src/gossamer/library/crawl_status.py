@@ -1,25 +1,25 @@
-"""The status of a crawl on disk: its totals, what it waits for and, if it is running, what its process says. For
+"""The status of a stored crawl: its totals, what it waits for and, if it is running, what its processes say. For
 `gossamer status` and stored crawls in Python."""
 
 import dataclasses
 from contextlib import closing
-from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from gossamer.clock import clock_of
 from gossamer.config.load import known_shape
-from gossamer.config.overrides import OVERRIDES_KEY, Overrides, merged_overrides
-from gossamer.crawl.run.directory import holder_of, parts_of, read_layout
-from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, live_status
+from gossamer.config.overrides import OVERRIDES_KEY, Overrides
+from gossamer.crawl.run.directory import holder_of
+from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, live_status, open_session, store_kind
+from gossamer.crawl.run.workers import read_live
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
-from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object, merge_freshness
-from gossamer.observe.snapshot import Snapshot, crawl_state, recent_snapshot
-from gossamer.observe.wait_reasons import Waits, merge_waits, waiting_for
+from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object
+from gossamer.observe.merged_snapshot import whole_snapshot
+from gossamer.observe.snapshot import STALE_AFTER, Snapshot, crawl_state, decode_statuses, recent_snapshot
+from gossamer.observe.wait_reasons import Waits, waiting_for
+from gossamer.observe.workers import WorkerObject, WorkerStatus, worker_object
 from gossamer.recrawl.freshness import stored_freshness_metrics
-from gossamer.reports.all_workers import join_totals
 from gossamer.reports.records import Json
-from gossamer.workers.hub import merge_snapshots
 
 WaitsObject = TypedDict(
     "WaitsObject",
@@ -111,6 +111,9 @@ class StatusObject(TypedDict):
     load: Annotated[LoadObject | None, "null if it is not running"]
     cache_failing: Annotated[bool | None, "the cache fails and is not used; null if the crawl is not running"]
     options: Annotated[dict[str, object], "settings stored in the directory"]
+    workers: Annotated[
+        list[WorkerObject] | None, "those that are alive; null if the store is not one that workers share"
+    ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +122,8 @@ class CrawlStatus:
 
     directory: str
     now: Instant
-    holder: int | None  # the process that uses the crawl; None: none
+    running: bool
+    holder: int | None  # the process that uses the directory; None: none
     totals: Json
     state: str
     waits: Waits
@@ -127,56 +131,70 @@ class CrawlStatus:
     freshness: FreshnessMetrics
     live: Snapshot | None  # of the running process, if it is recent
     options: Json  # that the crawl remembers
+    workers: list[WorkerStatus] | None  # that are alive; None: the store is not one that workers share
 
 
 def read_status(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
     """The status of an open crawl. Raises StoreFailed."""
-    directory = location.directory
-    holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
-    now = clock_of(directory).now()
-    readers = [reader.status for reader in crawl.readers]
-    totals = [reader.totals() for reader in readers]
-    layout = read_layout(directory)
-    outbox = sum(reader.count_outbox() for reader in readers)
-    lives = [
-        None if process is None else recent_snapshot(_live_texts(location, part), process, now)
-        for part, process in zip(crawl.parts, holders, strict=True)
-    ]
-    found = join_totals(totals, outbox)
-    freshness = [stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now) for reader in readers]
-    waits = merge_waits(
-        [
-            waits_of(reader.waits(now), own, running=process is not None)
-            for reader, own, process in zip(readers, lives, holders, strict=True)
-        ]
+    return _read_shared(location, crawl) if store_kind(location.store).is_shared else _read_own(location, crawl)
+
+
+def _read_shared(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
+    """Of a crawl that workers share: what they say is in the store, and they may run anywhere."""
+    reader = crawl.reader.status
+    with closing(open_session(location)) as session:
+        workers, texts = read_live(session)
+        now = Instant(float(session.fetch_value("server_time")))
+    recent = [snapshot for snapshot in decode_statuses(texts) if now - snapshot.at < STALE_AFTER]
+    live = whole_snapshot(recent) if recent else None
+    found, running = reader.totals(), bool(workers)
+    return CrawlStatus(
+        directory=str(location.directory),
+        now=now,
+        running=running,
+        holder=holder_of(location.directory),
+        totals=found,
+        state=state_by(live, _number(found["queued"])) if running else "at rest",
+        waits=waits_of(reader.waits(now), live, running=running),
+        overrides=Overrides.from_text(reader.fact(OVERRIDES_KEY)),
+        freshness=stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now),
+        live=live,
+        options=known_shape(reader.options()),
+        workers=workers,
     )
-    if outbox and waits.due is not None:  # they are queued as soon as their owners have them
-        waits = dataclasses.replace(waits, due=waits.due + outbox)
-    known = [own for own in lives if own is not None]
-    live = merge_snapshots(known, finished=False) if known else None
+
+
+def _read_own(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
+    """Of a crawl whose store is in its directory."""
+    directory, reader = location.directory, crawl.reader.status
+    holder, now = holder_of(directory), clock_of(directory).now()
+    live = None if holder is None else _live_snapshot(location, holder, now)
+    totals = reader.totals()
     return CrawlStatus(
         directory=str(directory),
         now=now,
+        running=holder is not None,
         holder=holder,
-        totals=found,
-        state="at rest" if holder is None else state_by(live, _number(found["queued"])),
-        waits=waits,
-        overrides=merged_overrides(reader.fact(OVERRIDES_KEY) for reader in readers),
-        freshness=merge_freshness([(each, _number(own["pages"])) for each, own in zip(freshness, totals, strict=True)]),
+        totals=totals,
+        state="at rest" if holder is None else state_by(live, _number(totals["queued"])),
+        waits=waits_of(reader.waits(now), live, running=holder is not None),
+        overrides=Overrides.from_text(reader.fact(OVERRIDES_KEY)),
+        freshness=stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now),
         live=live,
-        options=known_shape(crawl.reader.status.options() if layout is None else layout[1]),
+        options=known_shape(reader.options()),
+        workers=None,
     )
 
 
-def _live_texts(location: CrawlLocation, part: Path) -> list[bytes]:
-    """What the worker of a directory has published, and others with it."""
-    with closing(live_status(location._replace(directory=part))) as live:
-        return live.read()
+def _live_snapshot(location: CrawlLocation, holder: int, now: Instant) -> Snapshot | None:
+    """What the running process has published; None if that is too long ago."""
+    with closing(live_status(location)) as live:
+        return recent_snapshot(live.read(), holder, now)
 
 
 def status_object(status: CrawlStatus) -> Json:
     """`status/1`."""
-    running = status.holder is not None
+    running = status.running
     return {
         "v": 1,
         **status.totals,
@@ -190,6 +208,7 @@ def status_object(status: CrawlStatus) -> Json:
         "load": None if status.live is None else load_object(status.live),
         "cache_failing": None if status.live is None else status.live.cache_failing,
         "options": status.options,
+        "workers": None if status.workers is None else [worker_object(worker) for worker in status.workers],
     }
 
 

@@ -11,27 +11,28 @@ from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, known_sha
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.events import Outcome
 from gossamer.crawl.page import Page
-from gossamer.crawl.run.directory import holder_of, read_layout
 from gossamer.crawl.run.opener import (
     CrawlLocation,
     OpenCrawl,
     crawl_exists,
     open_crawl,
+    reachable,
     resolve_urls,
     shown_crawl,
     store_kind,
 )
+from gossamer.crawl.run.workers import is_running
 from gossamer.errors import ArchiveError, GossamerWarning, MissingExtra, NotThisCrawl, UsageError
 from gossamer.extract.full_page import Wanted
 from gossamer.extract.main_text import TextExtractor
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url
 from gossamer.observe.formatter import number_of
-from gossamer.reports.all_workers import ExportReader, join_totals
 from gossamer.reports.explain.render import story_object
 from gossamer.reports.export.crawl_tables import CrawlTables, Table
 from gossamer.reports.export.formats import row_objects
 from gossamer.reports.export.parquet import ArrowColumns
+from gossamer.reports.export.reader import ExportReader
 from gossamer.reports.export.tables import Selection, Value, mimes_from, moment_from, statuses_from
 from gossamer.reports.queries import explain_url, find_page
 from gossamer.reports.readback import read_response
@@ -58,10 +59,7 @@ def _location_of(place: str | Path, directory: str | Path | None) -> CrawlLocati
     config = make_config({}, resolve_urls({**named, "store" if is_url else "dir": str(place)}))
     if store_kind(config.store).one_process:
         raise UsageError(f"{config.store} exists only in the process of its crawl, so it cannot be read")
-    location = CrawlLocation.of(config)
-    if not crawl_exists(location):
-        raise NotThisCrawl(f"there is no crawl in {shown_crawl(location)!r}")
-    return location
+    return CrawlLocation.of(config)
 
 
 class StoredCrawl:
@@ -69,11 +67,15 @@ class StoredCrawl:
     that is running. Use it in one thread at a time."""
 
     def __init__(self, location: CrawlLocation, extractor: TextExtractor | None = None) -> None:
-        """`extractor` is that of the main text of pages; the default is that with which the crawl was started."""
-        self._location = location
-        self._stack = ExitStack()
-        self._crawl: OpenCrawl = self._stack.enter_context(open_crawl(location))
-        self._config = self._remembered_config()
+        """`extractor` is that of the main text of pages; the default is that with which the crawl was started. Raises
+        NotThisCrawl if there is no crawl."""
+        with ExitStack() as stack:
+            self._location = stack.enter_context(reachable(location))
+            if not crawl_exists(self._location):
+                raise NotThisCrawl(f"there is no crawl in {shown_crawl(self._location)!r}")
+            self._crawl: OpenCrawl = stack.enter_context(open_crawl(self._location))
+            self._config = self._remembered_config()
+            self._stack = stack.pop_all()
         self._extractor = extractor or TextExtractor(self._config.content.text)
 
     @property
@@ -122,12 +124,12 @@ class StoredCrawl:
             mimes=mimes_from(mime),
             language=language,
         )
-        return self._pages(ExportReader(self._crawl.stores, host=host).pages(), wanted)
+        return self._pages(ExportReader(self._crawl.reader, host).pages(), wanted)
 
     def pages_as_stored(self) -> Iterator[Page]:
         """All pages in the order in which they were stored, as the crawl delivered them. Takes about 2 KB of memory for
         each."""
-        rows = [row for row in ExportReader(self._crawl.stores).pages() if row.warc_file is not None]
+        rows = [row for row in ExportReader(self._crawl.reader).pages() if row.warc_file is not None]
         return self._pages(sorted(rows, key=lambda row: (row.warc_file, row.warc_offset)), Selection())
 
     def _pages(self, rows: Iterable[PageRow], wanted: Selection) -> Iterator[Page]:
@@ -145,7 +147,7 @@ class StoredCrawl:
 
     def page(self, url: str) -> Page | None:
         """The stored page at a URL; None if there is none. Raises ArchiveError if it cannot be read."""
-        found = find_page(self._crawl.stores, PolicyCache(self._config), url)
+        found = find_page(self._crawl.reader.urls, PolicyCache(self._config), url)
         if found is None:
             return None
         known, visit = found
@@ -217,7 +219,7 @@ class StoredCrawl:
     def _tables(self) -> CrawlTables:
         crawl = self._crawl
         return CrawlTables(
-            ExportReader(crawl.stores), crawl.reader, crawl.archive, self._config, Selection(), _warn_of_record
+            ExportReader(crawl.reader), crawl.reader, crawl.archive, self._config, Selection(), _warn_of_record
         )
 
     # --- the crawl -------------------------------------------------------------------------------------------
@@ -231,20 +233,19 @@ class StoredCrawl:
     def explain(self, url: str) -> Json:
         """Everything that is known about a URL, as the object of `gossamer explain --json`."""
         book = PolicyCache(self._config)
-        return story_object(explain_url(self._crawl.stores, self._crawl.archive, book, url, running=self._is_running))
+        crawl = self._crawl
+        return story_object(explain_url(crawl.reader.urls, crawl.archive, book, url, running=self._is_running))
 
     @property
     def _is_running(self) -> bool:
-        return holder_of(self.dir) is not None
+        return is_running(self._location)
 
     def _totals(self) -> Json:
-        readers = [reader.status for reader in self._crawl.readers]
-        return join_totals([reader.totals() for reader in readers], sum(reader.count_outbox() for reader in readers))
+        return self._crawl.reader.status.totals()
 
     def _remembered_config(self) -> Config:
         """The options that the crawl was last started with, as far as it remembers them."""
-        layout = read_layout(self.dir)
-        options = known_shape(self._crawl.reader.status.options() if layout is None else layout[1])
+        options = known_shape(self._crawl.reader.status.options())
         delays = delays_from_text(self._crawl.reader.status.fact(DELAYS_KEY))
         return make_config({**options, **delays}, {"dir": str(self.dir), "store": self._location.store})
 

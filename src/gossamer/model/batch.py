@@ -171,7 +171,6 @@ class Batch:
     requeue: RequeueOrder | None = None
     bulk_changes: list[BulkChange] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  # metadata of the crawl, by name
-    delivered: dict[int, int] = field(default_factory=dict)  # by worker: the last outbox id it has acknowledged
     reorder_after: int | None = None  # put the next queued URLs after this id in order again
     returning: list[Candidate] = field(default_factory=list)  # links that were refused before
     refused: list[tuple[int, int, int]] = field(default_factory=list)  # of pages read again: mask, url_id, offset
@@ -198,7 +197,6 @@ class Batch:
             or self.reorder_after is not None
             or self.bulk_changes
             or self.facts
-            or self.delivered
             or self.returning
             or self.refused
             or self.answers
@@ -279,7 +277,7 @@ class Committed(NamedTuple):
     restored_hosts: frozenset[HostId] = frozenset()  # hosts for which bulk changes requeued URLs
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known before
     reported: int = 0  # pages brought forward because a sitemap or feed reported a change
-    outboxed: int = 0  # URLs found for other workers
+    sent: Sequence[Fingerprint] = ()  # URLs that were put into the inboxes of partitions of other workers
     returned: int = 0  # URLs that had been refused before and entered now
     host_counts: Sequence[HostCount] = ()  # for an ordering with a term for hosts
     reordered_to: int | None = None  # with `reorder_after`: the last URL that was put in order; None: there are no more

@@ -74,7 +74,6 @@ class Candidate(NamedTuple):
     found_on: int  # url_id of the page it was found on; 0 for a seed
     sitemap: int = 0  # as in `Task`
     modified: Instant | None = None  # last modification according to its sitemap or feed
-    page: Url | None = None  # the page it was found on, if that belongs to another worker
 
 
 class HostRecord(NamedTuple):

@@ -185,7 +185,6 @@ class Facts:
     url: UrlFact | None = None
     seed: SeedPlace | None = None
     way: tuple[Step, ...] = ()  # the page it was found on first, then that page's, at most MOST_STEPS
-    beyond: Url | None = None  # where the path continues in another worker's database
     queue: QueueFact | None = None
     visit: VisitFact | None = None
     listing: ListingFact = ListingFact()
@@ -202,6 +201,14 @@ class Facts:
     budget: str | None = None  # serialised trap budgets of its host and domain
     domain_budget: str | None = None
     orders: str | None = None  # the operator's overrides, as they are stored (`config.overrides`)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerFact:
+    """Which worker crawls a URL: the partition of its domain, and the worker that owns it now; None: nobody does."""
+
+    partition: int
+    worker: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,9 @@ from gossamer.observe import formatter
 from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object
 from gossamer.sketch import Spread
 
-StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
+StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow", "at rest"]
 """`store failing`: commits fail, so nothing is fetched; `store slow`: nothing is fetched until a very slow commit
-ends."""
+ends; `at rest`: no worker is running."""
 
 
 def crawl_state(*, stopping: bool, paused: bool, store_failing: bool, store_slow: bool, busy: bool) -> StateOfCrawl:
@@ -78,6 +78,17 @@ class CacheCounts(NamedTuple):
     unannounced: int = 0  # ... and those of which that is not certain
 
 
+@dataclass(frozen=True, slots=True)
+class SharingCounts:
+    """A worker among those that share a crawl."""
+
+    lease: float = 0.0  # seconds that are left; without a lease it contacts nobody
+    partitions: int = 0  # that it owns
+    free: int = 0  # partitions that nobody owns
+    workers: int = 0  # that are alive, itself included
+    deaths: int = 0  # of earlier lives of this worker: those that did not end by leaving
+
+
 PHASES: Final = ("dns", "connect", "tls", "first_byte", "body", "extract", "commit")
 """The timed phases of processing a document, in order."""
 
@@ -95,6 +106,9 @@ class Internals:
     contents_new: int = 0  # ... by its Bloom filter, ...
     contents_cached: int = 0  # ... from the cache, ...
     contents_asked: int = 0  # ... or by a query to the store
+    sent_recent: int = 0  # links to partitions of other workers that were sent before: known from the exact memory, ...
+    sent_cached: int = 0  # ... from the cache, ...
+    sent_new: int = 0  # ... or not known, so that they were sent
     dns_hits: int = 0
     dns_negative_hits: int = 0
     dns_stale: int = 0
@@ -193,6 +207,7 @@ class Snapshot:
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
     worst_loop_lag: float = 0.0  # of this run
     politeness_violations: int = 0
+    sharing: SharingCounts | None = None  # of a crawl that workers share
     internals: Internals = Internals()
 
     paused: bool = False  # through the service: no visits are started
@@ -410,13 +425,38 @@ def decode_status(texts: Sequence[bytes], process: int) -> Status | None:
     return None
 
 
-def decode_statuses(texts: Sequence[bytes]) -> list[Snapshot]:
-    """The snapshots of all workers, without those of another format."""
+def decode_live(texts: Sequence[bytes]) -> list[Status]:
+    """The status of all workers, without those of another format."""
     found = []
     for text in texts:
         with suppress(ValueError, RecursionError, msgspec.MsgspecError):
-            found.append(msgspec.json.decode(text, type=Status).snapshot)
+            found.append(msgspec.json.decode(text, type=Status))
     return found
+
+
+def decode_statuses(texts: Sequence[bytes]) -> list[Snapshot]:
+    """The snapshots of all workers, without those of another format."""
+    return [status.snapshot for status in decode_live(texts)]
+
+
+_STORED: Final = (
+    *("pages", "fetched", "bytes", "discovered", "queued", "duplicates", "near_duplicates", "sitemaps", "sitemap_urls"),
+    *("refreshed", "not_modified", "unchanged", "changed", "reported", "dead", "statuses", "errors", "excluded"),
+    "robots_fetched",
+)
+
+
+def snapshot_of_totals(totals: Mapping[str, Any], at: Instant) -> Snapshot:
+    """The snapshot of a crawl that is not running, from the totals in its store."""
+    states = totals["states"]
+    return Snapshot(
+        at=at,
+        **{name: totals[name] for name in _STORED},
+        missing=states.get("missing", 0),
+        gone=states.get("gone", 0),
+        redirects=states.get("redirect", 0),
+        hosts_known=totals["hosts"],
+    )
 
 
 class StatusFile:

@@ -4,8 +4,7 @@ A crawl waits for responses, for the delays of hosts, or for the date of a retry
 empty and nothing is in flight; scheduled recrawls and later requests for missing pages do not keep it from ending.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
@@ -39,25 +38,6 @@ class Waits:
     store_slow: bool = False  # nothing is fetched until a very slow commit ends
     blobs_failing: bool = False  # captures wait in the spool for object storage
     paused: bool = False  # no visits are started until the crawl is resumed
-
-
-_LIMITS = ("urls_counted_to", "hosts_counted_to")
-
-
-def merge_waits(parts: Sequence[Waits]) -> Waits:
-    """Merge what several workers are waiting for: counts are added up (unknown if one of them is), dates are the
-    nearest, and a flag is set if any worker has it set. `parts` is not empty; a merged count may exceed its limit."""
-    found: dict[str, object] = {}
-    for name in (field.name for field in fields(Waits)):
-        values = [getattr(part, name) for part in parts]
-        known = [value for value in values if value is not None]
-        if name.startswith("next_") or name in _LIMITS:
-            found[name] = min(known, default=None)
-        elif isinstance(values[0], bool):
-            found[name] = any(values)
-        else:
-            found[name] = sum(known) if len(known) == len(values) else None
-    return Waits(**found)  # type: ignore[arg-type]
 
 
 def waiting_for(waits: Waits, now: Instant) -> str:

@@ -17,17 +17,21 @@ TOKENS: Final = "recrawl_tokens"
 class RefreshBudget:
     """A token bucket. Owned by the event loop.
 
-    Always true: `tokens` is between 0 and `capacity`, which is infinite without a budget.
+    Always true: `tokens` is between 0 and `capacity`, which is infinite without a budget. Of several workers each has a
+    share of the budget, in proportion to the partitions that it owns.
     """
 
     def __init__(self, settings: RecrawlSettings, now: Instant, text: str | None = None) -> None:
         """`text`: the stored state, if any."""
+        self._share = 1.0
         self._configure(settings)
         held, since = (float(part) for part in text.split()) if text else (self.capacity, now)
         self.tokens, self._since = min(held, self.capacity), float(since)
 
     def _configure(self, settings: RecrawlSettings) -> None:
-        self.budget = settings.budget  # visits per day; None: unlimited
+        self._settings = settings
+        whole = settings.budget
+        self.budget = None if whole is None else whole * self._share  # visits per day; None: unlimited
         self.capacity = math.inf if self.budget is None else max(1.0, self.budget / (24 if settings.keep_fresh else 1))
 
     def reconfigure(self, settings: RecrawlSettings, now: Instant) -> None:
@@ -38,6 +42,15 @@ class RefreshBudget:
         is_new = before is None and settings.keep_fresh and self.budget is not None
         self.tokens = 0.0 if is_new else min(self.tokens, self.capacity)
         self._since = now
+
+    def change_share(self, share: float, now: Instant) -> None:
+        """Have this share of the budget, above 0. What is saved of it is in proportion."""
+        self.refill(now)
+        capacity = self.capacity
+        self._share = share
+        self._configure(self._settings)
+        if self.budget is not None:
+            self.tokens = min(self.tokens * self.capacity / capacity, self.capacity)
 
     def refill(self, now: Instant) -> None:
         """Add the tokens earned since the last call."""
@@ -65,8 +78,8 @@ class RefreshBudget:
         return now if missing < 1e-6 else now + self.seconds_to_earn(missing)
 
     def to_text(self) -> str | None:
-        """The state to be stored; None without a budget."""
-        return None if self.budget is None else f"{self.tokens!r} {self._since!r}"
+        """The state to be stored, as of the whole budget; None without a budget."""
+        return None if self.budget is None else f"{self.tokens / self._share!r} {self._since!r}"
 
 
 PACE: Final = "recrawl_pace"

@@ -5,13 +5,13 @@ A `CrawlReader` reads one store, also while a crawl writes to it; its methods ar
 iterators included, raise StoreFailed where the store cannot be read, and ArchiveError where a capture cannot be.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from gossamer.model.archive_record import ArchivedRecord
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Origin, Url
-from gossamer.model.url_record import Facts, LearntFact, Step
+from gossamer.model.url_record import Facts, LearntFact, OwnerFact
 from gossamer.observe.wait_reasons import Waits
 from gossamer.reports.records import (
     CaptureRow,
@@ -36,7 +36,6 @@ from gossamer.reports.records import (
     WrongCounter,
 )
 
-WayBack = tuple[tuple[Step, ...], Url | None]
 """Steps from a URL back to a seed, and the page of another worker with which they continue, if they do."""
 
 
@@ -53,10 +52,6 @@ class StatusReader(Protocol):
 
     def recrawl_report(self, now: Instant) -> RecrawlReport:
         """How fresh the stored pages are. Takes the same time for every size of crawl."""
-        ...
-
-    def count_outbox(self) -> int:
-        """URLs that one worker has found and that are not yet in the store of the worker that owns them."""
         ...
 
     def fact(self, name: str) -> str | None:
@@ -152,6 +147,11 @@ class UrlReader(SeedHosts, Protocol):
         """The secret key of the crawl's fingerprints; 0 if it has none yet, and then it has no URLs either."""
         ...
 
+    def owner_of(self, partition_of: Callable[[int], int]) -> OwnerFact | None:
+        """Who owns a partition; None if there is one worker, who owns all. `partition_of` gets the number of
+        partitions."""
+        ...
+
     def learnt_parameters(self, host: HostKey) -> list[LearntFact]:
         """The query parameters of a host that were found not to matter."""
         ...
@@ -161,10 +161,6 @@ class UrlReader(SeedHosts, Protocol):
     ) -> Facts:
         """What is on record, as of one commit, of the URL with the first of these identities that is known; if none
         is, of its host, domain, suffix and origin."""
-        ...
-
-    def way_from(self, domain: Domain, identities: Sequence[Fingerprint]) -> WayBack:
-        """The page with the first of these identities that is known, and its way back to a seed; empty if none is."""
         ...
 
 

@@ -1,7 +1,6 @@
 """Queries about single URLs and hosts, for the commands and the service. The crawl may be running. Light: loads no
 fetcher."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
@@ -9,19 +8,17 @@ from typing import Annotated, Literal, NamedTuple, TypedDict
 from gossamer.config.overrides import HostOverride, Overrides
 from gossamer.config.policies import PolicyCache
 from gossamer.errors import ArchiveError
-from gossamer.filter.domains import domain_of
+from gossamer.filter.domains import domain_of, partition_of
 from gossamer.filter.identity import Identities
 from gossamer.filter.scope import Scope
 from gossamer.frontier.breaker import HostFailures
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Seconds
-from gossamer.model.url_record import MAX_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
+from gossamer.model.url_record import DomainFact, Facts, HostFact, RecordCheck, UrlFact, VisitFact
 from gossamer.observe import formatter
 from gossamer.recrawl.change_hints import FEEDS, HUB_WEIGHT, HostChangeHistory
 from gossamer.recrawl.price import price_from
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, page_status, prior_of
-from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.build import CrawlRules, build_story, refused
 from gossamer.reports.explain.schedule import Basis, Caps, RecrawlTerms, politeness_of
 from gossamer.reports.explain.story import Form, Story
@@ -31,12 +28,10 @@ from gossamer.reports.records import HostRow, Json
 from gossamer.seed.lists import with_scheme
 
 
-def explain_url(
-    stores: Sequence[WorkerStore], archive: Archive, book: PolicyCache, text: str, *, running: bool
-) -> Story:
+def explain_url(reader: UrlReader, archive: Archive, book: PolicyCache, text: str, *, running: bool) -> Story:
     """Everything about a URL, as a person writes it, by the rules of a configuration. Raises StoreFailed."""
     form = _form(book, text)
-    return refused(form) if form.url is None else _story(_Owners(stores), archive, book, form, running)
+    return refused(form) if form.url is None else _story(reader, archive, book, form, running)
 
 
 class FoundPage(NamedTuple):
@@ -46,51 +41,35 @@ class FoundPage(NamedTuple):
     visit: VisitFact
 
 
-def find_page(stores: Sequence[WorkerStore], book: PolicyCache, text: str) -> FoundPage | None:
+def find_page(reader: UrlReader, book: PolicyCache, text: str) -> FoundPage | None:
     """The page at a URL, as a person writes it; None if there is none on record. Raises StoreFailed."""
     form = _form(book, text)
     if form.url is None or form.host is None or form.origin is None:
         return None
-    owners = _Owners(stores)
     domain, _, suffix = domain_of(form.host)
-    reader = owners.reader_of(form.host)
     facts = reader.facts(form.host, domain, suffix, form.origin, _sought(reader, book, form)[1])
     if facts.url is None or facts.visit is None:
         return None
-    file = owners.store_of(form.host).full_name(facts.visit.warc_file)
-    return FoundPage(facts.url, replace(facts.visit, warc_file=file))
-
-
-class _Owners:
-    """Which store has which host."""
-
-    def __init__(self, stores: Sequence[WorkerStore]) -> None:
-        self._stores = stores
-
-    def store_of(self, host: HostKey) -> WorkerStore:
-        """The store of the worker that owns the domain of this host."""
-        return self._stores[WorkerShare(0, len(self._stores)).owner_of(domain_of(host)[1])]
-
-    def reader_of(self, host: HostKey) -> UrlReader:
-        return self.store_of(host).reader.urls
+    return FoundPage(facts.url, facts.visit)
 
 
 def _form(book: PolicyCache, text: str) -> Form:
     return form_of(text, with_scheme(text), book.canonicaliser)
 
 
-def _story(owners: _Owners, archive: Archive, book: PolicyCache, form: Form, running: bool) -> Story:
+def _story(reader: UrlReader, archive: Archive, book: PolicyCache, form: Form, running: bool) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
-    reader = owners.reader_of(form.host)
     identities, sought = _sought(reader, book, form)
-    facts = _of_all(reader.facts(form.host, domain, suffix, form.origin, sought), form.host, book, owners)
+    facts = reader.facts(form.host, domain, suffix, form.origin, sought)
     host = facts.host.host if facts.host is not None else form.host
     ordered = Overrides.from_text(facts.orders).hosts.for_host(host)
     rules = rules_of(book, reader, host, domain, identities, ordered)
     record = None if facts.visit is None else _checked_record(archive, facts.visit)
+    owner = reader.owner_of(partial(partition_of, domain))
     # The clock is read last, so that nothing on record is younger than now.
-    return build_story(form, facts, rules, now=book.clock.now(), running=running, record=record)
+    story = build_story(form, facts, rules, now=book.clock.now(), running=running, record=record)
+    return story if owner is None else replace(story, owner=owner)
 
 
 def _sought(reader: UrlReader, book: PolicyCache, form: Form) -> tuple[Identities, tuple[Fingerprint, ...]]:
@@ -99,30 +78,6 @@ def _sought(reader: UrlReader, book: PolicyCache, form: Form) -> tuple[Identitie
     learnt = reader.learnt_parameters(form.host) if book.config.identity.learn else ()
     identities = identities_with(book.identities.rules, learnt) if learnt else book.identities
     return identities, fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
-
-
-def _of_all(facts: Facts, host: HostKey, book: PolicyCache, owners: _Owners) -> Facts:
-    """What the owner knows of a URL, with what the other workers know of it."""
-    visit = facts.visit
-    if visit is not None:
-        visit = replace(visit, warc_file=owners.store_of(host).full_name(visit.warc_file))
-    way = facts.way if facts.beyond is None else _whole_way(facts, book, owners)
-    return replace(facts, visit=visit, way=way)
-
-
-def _whole_way(facts: Facts, book: PolicyCache, owners: _Owners) -> tuple[Step, ...]:
-    """The way back to a seed, from worker to worker: each knows the pages of its own domains."""
-    way, beyond = facts.way, facts.beyond
-    while beyond is not None and len(way) < MAX_STEPS:
-        form = _form(book, beyond)
-        if form.host is None:
-            break
-        reader = owners.reader_of(form.host)
-        steps, beyond = reader.way_from(domain_of(form.host)[0], _sought(reader, book, form)[1])
-        if not steps:
-            break
-        way += steps
-    return way[:MAX_STEPS]
 
 
 def rules_of(

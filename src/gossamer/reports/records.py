@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
@@ -19,9 +19,6 @@ T = TypeVar("T")
 
 Progress = Callable[[int, int], None]
 """Progress callback: how much is done, and how much there is."""
-
-FingerprintsOf = Callable[[Sequence[str], int], Sequence[int]]
-"""Computes the fingerprints of URLs under a key."""
 
 PositionOf = Callable[[UrlFacts], QueuePosition]
 """Computes the position of a URL in the queue, by the ordering of the crawl."""

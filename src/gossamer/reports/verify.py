@@ -9,7 +9,7 @@ checked. With it, no committed byte of a WARC file that can still be read is cut
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -161,21 +161,6 @@ class Findings:
     def examples(self, kind: Kind) -> list[str]:
         found = (problem.what for problem in self.problems if problem.kind is kind)
         return [what for what, _ in zip(found, range(EXAMPLES), strict=False)]
-
-
-def joined_findings(parts: Mapping[str, Findings]) -> Findings:
-    """The findings of several workers, by their names, as one. Each problem names its worker."""
-    whole = Findings()
-    for name, part in parts.items():
-        for problem in part.problems:
-            whole.add(problem._replace(what=f"{name}: {problem.what}"))
-        whole.files += part.files
-        whole.records += part.records
-        whole.captures += part.captures
-        whole.urls += part.urls
-        whole.bytes += part.bytes
-        whole.set_aside += part.set_aside
-    return whole
 
 
 def check_rows(audit: AuditReader, findings: Findings, progress: Progress | None = None) -> None:
@@ -416,6 +401,23 @@ def repair(
             repairs.enter_fronts(host_id)
         repairs.count_again()
         return queued
+
+
+def find_orphans(archive: Archive, audit: AuditReader, findings: Findings) -> None:
+    """Add the objects that no commit refers to, while workers are alive. The archive lists none of a worker that is
+    alive. The order matters: the rows are read after that, and a worker that is not alive commits nothing more."""
+    listed = archive.files()
+    committed = audit.archive_lengths()
+    for name in listed:
+        if name not in committed:
+            findings.add(Problem(Kind.FILE_UNKNOWN, f"{name}: {archive.size(name)} bytes", file=name))
+
+
+def delete_orphans(findings: Findings, archive: Archive) -> None:
+    """Delete what `find_orphans` has found."""
+    for problem in findings.problems:
+        if problem.kind is Kind.FILE_UNKNOWN and problem.file is not None:
+            archive.put_aside(problem.file)
 
 
 def _repair_files(of: dict[Kind, list[Problem]], archive: Archive) -> None:

@@ -3,7 +3,7 @@
 Creating it starts nothing. The routes for seeds, limits, hosts, pages and dead letters are in `routes`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -16,12 +16,13 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.routing import Match
 
-from gossamer.config.load import Config
 from gossamer.errors import ConfigError, StoreFailed
 from gossamer.observe.formatter import timestamp
 from gossamer.observe.snapshot import Snapshot, StateOfCrawl, crawl_state, to_contract
+from gossamer.observe.workers import WorkerStatus, worker_object
 from gossamer.service.access import API_PREFIX, Receive, Scope, Send, TooLarge
 from gossamer.service.control import Unavailable
+from gossamer.service.live_view import LiveView
 from gossamer.service.metrics import CONTENT_TYPE, prefers_json
 from gossamer.service.routes import Dependencies, add_routes
 from gossamer.service.schemas import (
@@ -43,7 +44,7 @@ FOLDER = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 MODULES = (
     "main", "api", "charts", "dead", "dom", "engine", "explain", "forms", "health", "host", "hosts", "metrics", "pages",
-    "progress", "stream", "text", "theme",
+    "progress", "stream", "text", "theme", "workers",
 )  # fmt: skip
 NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))
 FILES = {"/": "index.html", "/docs": "docs.html", **{f"/page/{name}": name for name in NAMES}}
@@ -196,12 +197,13 @@ async def _too_large(_: Request, error: Exception) -> Response:
 # --- status, metrics, events -----------------------------------------------------------------------------
 
 
-def status_object(snapshot: Snapshot, config: Config) -> dict[str, object]:
+def status_object(snapshot: Snapshot, view: LiveView) -> dict[str, object]:
     """The object of `/status` and of `status` events: that of `gossamer crawl --json`, and current values."""
+    config, workers = view.config, view.workers
     return {
         **to_contract(snapshot),
         "at": timestamp(snapshot.at),
-        "state": state_of(snapshot),
+        "state": state_of(snapshot, workers),
         "directory": str(Path(config.dir).absolute()),
         "max_pages": config.max_pages,
         "in_flight": snapshot.in_flight,
@@ -216,13 +218,17 @@ def status_object(snapshot: Snapshot, config: Config) -> dict[str, object]:
         "loop_lag": round(snapshot.loop_lag, 4),
         "front": None if snapshot.front is None else asdict(snapshot.front),
         "slowest": [[host, round(took, 3)] for host, took in snapshot.slowest[:10]],
+        "workers": None if workers is None else [worker_object(worker) for worker in workers],
     }
 
 
-def state_of(latest: Snapshot | None) -> StateOfCrawl:
-    """The state of the crawl according to its last snapshot; `running` before the first one."""
+def state_of(latest: Snapshot | None, workers: Sequence[WorkerStatus] | None = None) -> StateOfCrawl:
+    """The state of the crawl according to its last snapshot; `running` before the first one. `workers`: those that are
+    alive, if workers share the crawl."""
     if latest is None:
         return "running"
+    if workers is not None and not workers and not latest.store_failing:
+        return "at rest"
     return crawl_state(
         stopping=latest.stopping,
         paused=latest.paused,
@@ -238,7 +244,7 @@ def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
         latest = dependencies.crawl.latest
         if latest is None:
             raise http_error(503, "the crawl is starting", retry=True)
-        return Json(status_object(latest, dependencies.crawl.config))
+        return Json(status_object(latest, dependencies.crawl))
 
     @app.get(
         "/metrics",
@@ -267,7 +273,7 @@ def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
 
     @app.get("/crawl", summary="State of the crawl", response_model=CrawlAnswer)
     async def crawl() -> Response:
-        return Json({"state": state_of(dependencies.crawl.latest)})
+        return Json({"state": state_of(dependencies.crawl.latest, dependencies.crawl.workers)})
 
     @app.post(
         "/crawl",
@@ -283,7 +289,7 @@ def _add_monitoring(app: FastAPI, dependencies: Dependencies) -> None:
             await dependencies.control.stop()
             return Json({"state": "stopping"})
         await dependencies.control.pause(wanted.action == "pause")
-        return Json({"state": state_of(dependencies.crawl.latest)})
+        return Json({"state": state_of(dependencies.crawl.latest, dependencies.crawl.workers)})
 
 
 class EventsResponse(StreamingResponse):
@@ -308,7 +314,7 @@ async def _events(dependencies: Dependencies, last: str | None) -> AsyncIterator
     yield b"retry: 2000\n\n"
     yield _event("history", dependencies.stream.history(), position)
     async for snapshot, outcomes, reached in dependencies.stream.updates(last=position):
-        yield _event("status", status_object(snapshot, dependencies.crawl.config))
+        yield _event("status", status_object(snapshot, dependencies.crawl))
         yield _event("moment", dependencies.stream.details(snapshot))
         if outcomes:
             yield _event("visits", outcomes, reached)

@@ -73,7 +73,8 @@ class Control:
     def available(self) -> bool:
         """Whether changes can be made."""
         latest = self._live.latest
-        return latest is not None and not latest.stopping and not latest.store_failing
+        is_taken = self._live.workers is None or self._live.takes_orders
+        return latest is not None and not latest.stopping and not latest.store_failing and is_taken
 
     @property
     def limit_progress(self) -> LimitProgress:
@@ -196,6 +197,10 @@ class Control:
         latest = self._live.latest
         if latest is not None and latest.stopping:
             raise Unavailable("the service is stopping")
+        if self._live.workers == ():
+            raise Unavailable("no worker is running; start one with gossamer worker --store URL")
+        if self._live.workers is not None and not self._live.takes_orders:
+            raise Unavailable("no worker takes orders yet")
         if not self.available:
             raise Unavailable
         end = self._clock.monotonic() + patience

@@ -26,7 +26,7 @@ import uvloop
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import TOKEN
-from gossamer.crawl.run.opener import CrawlLocation, live_status
+from gossamer.crawl.run.opener import CrawlLocation, live_status, store_kind
 from gossamer.errors import UsageError
 from gossamer.filter.domains import registrable_domain
 from gossamer.model.units import HostKey
@@ -44,11 +44,12 @@ from gossamer.service.access import (
     route_path,
     token_in,
 )
+from gossamer.service.all_workers import AllWorkers, Awaited
 from gossamer.service.app import make_app
 from gossamer.service.control import Control
 from gossamer.service.event_stream import EventStream
 from gossamer.service.http_server import Server, server_config
-from gossamer.service.live_view import LiveView
+from gossamer.service.live_view import LiveView, OneProcess
 from gossamer.service.login import Login
 from gossamer.service.metrics import Metrics
 from gossamer.service.queries import ReadQueries
@@ -100,9 +101,12 @@ class Front(NamedTuple):
         os.waitpid(self.process, 0)
 
 
-def fork_front(listening: Listening, config: Config, reread: Callable[[], Config]) -> Front:
-    """Fork the front process for these sockets. It serves as soon as the crawl of this process is open, and ends with
-    this process at the latest. Must be called before there is any thread or event loop."""
+def fork_front(
+    listening: Listening, config: Config, reread: Callable[[], Config], awaited: Awaited = Awaited.ORDERS
+) -> Front:
+    """Fork the front process for these sockets. It serves as soon as the crawl of this process is open, or what is
+    `awaited` of the workers that share a crawl is there, and ends with this process at the latest. Must be called
+    before there is any thread or event loop."""
     ours, theirs = socket.socketpair()
     registrable_domain(HostKey("host.test"))  # loads the public suffix list once for both processes
     sys.stdout.flush()
@@ -111,13 +115,13 @@ def fork_front(listening: Listening, config: Config, reread: Callable[[], Config
     number = os.fork()
     if number == 0:
         ours.close()
-        _run(listening, theirs, crawl, config, reread)
+        _run(listening, theirs, crawl, config, reread, awaited)
     theirs.close()
     return Front(number, ours)
 
 
 def _run(
-    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config]
+    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config], awaited: Awaited
 ) -> NoReturn:
     """Main function of the front process. Leaves with `os._exit`, so that the parent's clean-up does not run twice."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -127,7 +131,7 @@ def _run(
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         gc.freeze()  # objects from before the fork need not be collected
         gc.set_threshold(50_000, 20, 50)
-        uvloop.run(_serve(listening, end, crawl, config, reread))
+        uvloop.run(_serve(listening, end, crawl, config, reread, awaited))
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -163,13 +167,15 @@ async def _answer_before_start(path: str, send: Send) -> None:
 
 
 async def _serve(
-    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config]
+    listening: Listening, end: socket.socket, crawl: int, config: Config, reread: Callable[[], Config], awaited: Awaited
 ) -> None:
     loop = asyncio.get_running_loop()
     end.setblocking(False)
     location = CrawlLocation.of(config)
     clock = SteadyClock()
-    view = LiveView(live_status(location), crawl, config, clock)
+    shared = store_kind(location.store).is_shared
+    source = AllWorkers(location, clock, awaited) if shared else OneProcess(live_status(location), crawl)
+    view = LiveView(source, config, clock)
 
     def reload() -> None:
         with suppress(UsageError):  # the crawl has said so in its log
@@ -186,10 +192,12 @@ async def _serve(
     await asyncio.wait([ending, opening], return_when=asyncio.FIRST_COMPLETED)
     opening.cancel()
     if view.is_open:
+        if shared:
+            reload()
         dependencies = Dependencies()
         dependencies.crawl = view
         dependencies.queries = queries = ReadQueries(location, lambda: view.config, clock_of(location.directory))
-        dependencies.metrics = Metrics(lambda: view.latest)
+        dependencies.metrics = Metrics(lambda: view.latest, lambda: view.workers)
         dependencies.control = control = Control(location, view, clock, patience=COMMIT_PATIENCE)
         dependencies.stream = stream = EventStream(view)
         _open_doors(doors, make_app(dependencies), config)

@@ -1,12 +1,13 @@
 """All metrics of a crawl: the table from which `/metrics` (in Prometheus text format and as JSON) and its documentation
 are made.
 
-Label values come from fixed lists. A reason that is not listed is counted as `other`, so neither a client nor a site
-can create a new time series. Names and units follow Prometheus: seconds, bytes, ratios from 0 to 1, monotonic counters.
-Both formats are made from the last snapshot, so the cost of a scrape does not depend on the size of the crawl.
+Label values come from fixed lists, except for the names of workers, which operators give. A reason that is not listed
+is counted as `other`, so neither a client nor a site can create a new time series. Names and units follow Prometheus:
+seconds, bytes, ratios from 0 to 1, monotonic counters. Both formats are made from the last snapshot, so the cost of a
+scrape does not depend on the size of the crawl.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -17,6 +18,7 @@ from gossamer.crawl.status import QUEUES
 from gossamer.model.outcome import Failure
 from gossamer.model.states import UrlState
 from gossamer.observe.snapshot import PHASES, ProcessUse, Snapshot
+from gossamer.observe.workers import WorkerStatus
 from gossamer.sketch import Spread
 
 _FRONTS: Final = 16
@@ -40,6 +42,20 @@ STATUSES: Final = ("1xx", "2xx", "3xx", "4xx", "5xx")
 Kind = Literal["counter", "gauge", "histogram"]
 Value = float | Spread | None
 Values = Value | Mapping[str, Value]
+
+
+class WorkerMetric(NamedTuple):
+    """A metric of each worker of a crawl that workers share, with the label `worker`."""
+
+    name: str
+    kind: Kind
+    help: str
+    value: Callable[[WorkerStatus], float | None]
+    label: str = "worker"
+
+    @property
+    def shown_name(self) -> str:
+        return self.name + "_total" if self.kind == "counter" else self.name
 
 
 class Metric(NamedTuple):
@@ -119,6 +135,11 @@ def _content_tiers(s: Snapshot) -> dict[str, Value]:
     }
 
 
+def _sent_tiers(s: Snapshot) -> dict[str, Value]:
+    inner = s.internals
+    return {"memory": inner.sent_recent, "cache": inner.sent_cached, "store": inner.sent_new}
+
+
 def _announced(s: Snapshot) -> dict[str, Value]:
     return {"announced": s.announced, "unannounced": s.unannounced}
 
@@ -131,6 +152,10 @@ def _dns(s: Snapshot) -> dict[str, Value]:
         "stale": inner.dns_stale,
         "put_off": inner.dns_put_off,
     }
+
+
+def _partitions(s: Snapshot) -> dict[str, Value]:
+    return {} if s.sharing is None else {"self": s.sharing.partitions, "nobody": s.sharing.free}
 
 
 def _refresh_results(s: Snapshot) -> dict[str, Value]:
@@ -255,6 +280,15 @@ METRICS: Final[tuple[Metric, ...]] = (
         _content_tiers,
         "tier",
         ("memory", "filter", "cache", "store"),
+    ),
+    Metric(
+        "gossamer_sent_links",
+        "counter",
+        "Links to partitions of other workers, this run: known to be sent by the exact memory or by the cache, or put "
+        "into the inbox in the store",
+        _sent_tiers,
+        "tier",
+        ("memory", "cache", "store"),
     ),
     Metric(
         "gossamer_cache_failures",
@@ -394,6 +428,33 @@ METRICS: Final[tuple[Metric, ...]] = (
         "Hosts with a higher minimum value of a recrawl, because they allow too few visits",
         lambda s: s.freshness.dear_hosts,
     ),
+    # workers that share a crawl
+    Metric(
+        "gossamer_lease_seconds",
+        "gauge",
+        "Time left of the lease of this worker, renewed every few seconds; at 0 it contacts nobody",
+        lambda s: None if s.sharing is None else s.sharing.lease,
+    ),
+    Metric(
+        "gossamer_partitions",
+        "gauge",
+        "Partitions of domains that this worker owns, and those that nobody owns",
+        _partitions,
+        "owner",
+        ("self", "nobody"),
+    ),
+    Metric(
+        "gossamer_living_workers",
+        "gauge",
+        "Workers that share the crawl, this one included",
+        lambda s: None if s.sharing is None else s.sharing.workers,
+    ),
+    Metric(
+        "gossamer_worker_deaths",
+        "counter",
+        "Earlier lives of this worker that did not end by leaving: it was killed, or declared dead by others",
+        lambda s: None if s.sharing is None else s.sharing.deaths,
+    ),
     # the process
     Metric(
         "gossamer_event_loop_delay_seconds",
@@ -437,10 +498,35 @@ METRICS: Final[tuple[Metric, ...]] = (
 )
 
 
+WORKER_METRICS: Final[tuple[WorkerMetric, ...]] = (
+    WorkerMetric("gossamer_worker_partitions", "gauge", "Partitions that a worker owns", lambda w: w.partitions),
+    WorkerMetric("gossamer_worker_pages", "counter", "Documents stored since it joined", lambda w: w.pages),
+    WorkerMetric(
+        "gossamer_worker_pages_per_second", "gauge", "Documents per second in the last seconds", lambda w: w.rate
+    ),
+    WorkerMetric(
+        "gossamer_worker_in_flight", "gauge", "Visits in flight", lambda w: w.figures.in_flight if w.lease > 0 else 0
+    ),
+    WorkerMetric("gossamer_worker_lease_seconds", "gauge", "Seconds left of its lease; 0: silent", lambda w: w.lease),
+    WorkerMetric("gossamer_worker_commits", "counter", "Commits since it joined", lambda w: w.commits),
+    WorkerMetric(
+        "gossamer_worker_commit_seconds", "gauge", "Mean time of its last commits", lambda w: w.figures.commit_seconds
+    ),
+    WorkerMetric(
+        "gossamer_worker_cache_open",
+        "gauge",
+        "1 while its cache fails and is not used",
+        lambda w: None if w.figures.cache is None else w.figures.cache == "failing",
+    ),
+    WorkerMetric("gossamer_worker_joined_timestamp_seconds", "gauge", "When it joined", lambda w: w.joined),
+)
+"""Of each worker that is alive, if workers share the crawl. Operators name workers, so the label has few values."""
+
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FIRST_CLASS, LAST_CLASS = 7, 27
 """Histogram buckets: from 128 microseconds to two minutes, each twice as large as the previous one."""
 
+Workers = Callable[[], Sequence[WorkerStatus] | None]
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 Plain = float | dict[str, object]
 
@@ -448,11 +534,12 @@ Plain = float | dict[str, object]
 class CrawlCollector(Collector):
     """Passes the metrics of the last snapshot to the Prometheus client library."""
 
-    def __init__(self, latest: Callable[[], Snapshot | None]) -> None:
+    def __init__(self, latest: Callable[[], Snapshot | None], workers: Workers) -> None:
         self._latest = latest
+        self._workers = workers
 
     def describe(self) -> Iterable[Family]:
-        return [_family(metric) for metric in METRICS]
+        return [*map(_family, METRICS), *map(_family, WORKER_METRICS)]
 
     def collect(self) -> Iterator[Family]:
         snapshot = self._latest()
@@ -464,6 +551,18 @@ class CrawlCollector(Collector):
                 _add(family, labels, value)
             if family.samples:
                 yield family
+        workers = self._workers() or ()
+        for each in WORKER_METRICS:
+            family = _family(each)
+            for name, number in _by_worker(each, workers).items():
+                _add(family, [name], number)
+            if family.samples:
+                yield family
+
+
+def _by_worker(metric: WorkerMetric, workers: Sequence[WorkerStatus]) -> dict[str, float]:
+    found = ((worker.name, metric.value(worker)) for worker in workers)
+    return {name: float(value) for name, value in found if value is not None}
 
 
 def _samples(metric: Metric, snapshot: Snapshot) -> Iterator[tuple[list[str], float | Spread]]:
@@ -476,7 +575,7 @@ def _samples(metric: Metric, snapshot: Snapshot) -> Iterator[tuple[list[str], fl
         yield [], found
 
 
-def _family(metric: Metric) -> Family:
+def _family(metric: Metric | WorkerMetric) -> Family:
     labels = [metric.label] if metric.label else []
     if metric.kind == "histogram":
         return HistogramMetricFamily(metric.name, metric.help, labels=labels)
@@ -521,10 +620,11 @@ def _weights(accept: str) -> dict[str, float]:
 class Metrics:
     """The metrics in both formats."""
 
-    def __init__(self, latest: Callable[[], Snapshot | None]) -> None:
+    def __init__(self, latest: Callable[[], Snapshot | None], workers: Workers = lambda: None) -> None:
         self._latest = latest
+        self._workers = workers
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(CrawlCollector(latest))
+        self._registry.register(CrawlCollector(latest, workers))
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
@@ -534,7 +634,11 @@ class Metrics:
         snapshot = self._latest()
         if snapshot is None:
             return {}
-        return {metric.name: value for metric in METRICS if (value := _plain(metric, snapshot)) is not None}
+        found = {metric.name: value for metric in METRICS if (value := _plain(metric, snapshot)) is not None}
+        for each in WORKER_METRICS:
+            if of_each := _by_worker(each, self._workers() or ()):
+                found[each.name] = {**of_each}
+        return found
 
 
 def _plain(metric: Metric, snapshot: Snapshot) -> Plain | None:

@@ -14,7 +14,6 @@ from gossamer.config.overrides import OVERRIDES_KEY, Limits, Overrides, limits_o
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import CrawlLocation, open_archive, open_part
 from gossamer.model.units import HostKey, Instant
-from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.render import story_object
 from gossamer.reports.export.formats import page_object
 from gossamer.reports.export.tables import PageColumns
@@ -106,7 +105,7 @@ class ReadQueries:
     async def explain(self, url: str) -> Json:
         def explained(reader: CrawlReader) -> Json:
             archive, policies = open_archive(self._location, reader), self._policies(self._overrides(reader))
-            return story_object(explain_url([WorkerStore(reader)], archive, policies, url, running=True))
+            return story_object(explain_url(reader.urls, archive, policies, url, running=True))
 
         return await self._run(explained)
 

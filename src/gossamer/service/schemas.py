@@ -319,6 +319,10 @@ class StatusAnswer(BaseModel):
     hosts_ready: int
     hosts_waiting: int
     waiting_for: str
+    workers: list[dict[str, Any]] | None = Field(
+        default=None,
+        description="the workers that are alive (`worker/1`); null if the store is not one that workers share",
+    )
 
 
 class Health(BaseModel):

@@ -5,7 +5,6 @@ import gc
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +12,11 @@ from typing import NamedTuple
 import uvloop
 
 from gossamer.config.load import Config
-from gossamer.config.overrides import OVERRIDES_KEY, Overrides
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_part_database
+from gossamer.crawl.run.opener import CrawlLocation, SharedStore
+from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.run.signals import Interrupts
-from gossamer.crawl.run.steering import Steering
+from gossamer.crawl.run.steering import Steering, read_settings
 from gossamer.errors import UsageError
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
@@ -25,7 +24,6 @@ from gossamer.seed.lists import Seed
 from gossamer.service.access import token_in
 from gossamer.service.front_process import READY, Front, Listening, fork_front
 from gossamer.service.http_server import listen
-from gossamer.store.table.orders import Settings
 
 STORE_PATIENCE = 3600.0
 """Seconds for which a failing store (or a full disk) is retried before the crawl stops."""
@@ -43,8 +41,16 @@ def _url_of(listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
+def open_sockets(config: Config) -> tuple[Listening, Addresses]:
+    """The sockets that a configuration names. Raises UsageError for an address that cannot be used."""
+    metrics = config.service.metrics_address
+    service = listen(config.service.host, config.service.port)
+    listening = Listening(service, None if metrics is None else listen(*metrics))
+    return listening, Addresses(_url_of(service), None if listening.metrics is None else _url_of(listening.metrics))
+
+
 def serve(
-    config: Config,
+    store: SharedStore,
     seeds: list[Seed],
     *,
     add_seeds: bool,
@@ -56,20 +62,18 @@ def serve(
     `on_ready` receives the addresses and the crawl directory. On SIGHUP, `reread` returns the current configuration,
     from which the rules are taken.
     """
-    metrics = config.service.metrics_address
-    service = listen(config.service.host, config.service.port)
-    listening = Listening(service, None if metrics is None else listen(*metrics))
+    config = store.config
+    listening, addresses = open_sockets(config)
     front = fork_front(listening, config, reread)
     try:
-        addresses = Addresses(_url_of(service), None if listening.metrics is None else _url_of(listening.metrics))
         for each in listening.opened:
             each.close()  # the front process has its own copy
-        return uvloop.run(_serve(config, seeds, add_seeds, front, addresses, on_ready, reread))
+        return uvloop.run(_serve(store, seeds, add_seeds, front, addresses, on_ready, reread))
     finally:
         front.wait()
 
 
-class _NoDisplay:
+class NoDisplay:
     """The dashboard shows what the crawl publishes."""
 
     def update(self, snapshot: Snapshot) -> None: ...
@@ -78,7 +82,7 @@ class _NoDisplay:
 
 
 async def _serve(
-    config: Config,
+    store: SharedStore,
     seeds: list[Seed],
     add_seeds: bool,
     front: Front,
@@ -86,8 +90,9 @@ async def _serve(
     on_ready: Callable[[Addresses, Path], None],
     reread: Callable[[], Config],
 ) -> int:
+    config = store.config
     version, stored = read_settings(CrawlLocation.of(config))
-    async with session(stored.apply_limits(config), seeds, add_seeds, _NoDisplay(), may_be_empty=True) as opened:
+    async with session(stored.apply_limits(config), seeds, add_seeds, NoDisplay(), may_be_empty=True) as opened:
         gc.freeze()
         gc.set_threshold(50_000, 20, 50)
         crawl = opened.crawl
@@ -108,9 +113,10 @@ async def _serve(
 
         loop.add_signal_handler(signal.SIGHUP, on_hangup)
         try:
-            return await _run(
-                opened, interrupts, steering, front, lambda: on_ready(addresses, crawl.directory.path), addresses
-            )
+            async with server_kept(store, opened.log):
+                return await _run(
+                    opened, interrupts, steering, front, lambda: on_ready(addresses, crawl.directory.path), addresses
+                )
         finally:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(number)
@@ -165,15 +171,6 @@ async def _reload(steering: Steering, reread: Callable[[], Config], log: EventLo
     else:
         front.reload()
         log.event("rules.changed")
-
-
-def read_settings(location: CrawlLocation) -> tuple[int, Overrides]:
-    """The settings stored with the crawl, and their version; none where there is no crawl yet."""
-    if not crawl_exists(location):
-        return 0, Overrides()
-    with closing(open_part_database(location)) as db:
-        version, text = Settings(db).read(OVERRIDES_KEY)
-    return version, Overrides.from_text(text)
 
 
 _HERE = frozenset({"0.0.0.0", "127.0.0.1", "[::]", "[::1]"})

@@ -55,6 +55,10 @@ class Database(Protocol):
         """All rows."""
         ...
 
+    def fetch_each(self, name: str, rows: Sequence[tuple[object, ...]]) -> list[list[tuple[Any, ...]]]:
+        """What a query finds for each row of values, in their order, in as few round trips as possible."""
+        ...
+
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
         """Run a statement for all rows of values, in their order, in as few round trips as possible. Returns the number
         of rows changed."""
@@ -123,30 +127,6 @@ class Ownership(Protocol):
     """
 
     def owns(self, partition: int) -> bool: ...
-
-
-class PartitionOwner(Protocol):
-    """Which worker owns which partition of the domains. `model.partition.WorkerShare` is a fixed share.
-
-    A domain belongs to one partition permanently, and a partition has one owner at most: only the owner contacts its
-    hosts and writes their rows. Ownership may change while a crawl runs, but all answers within one commit agree. A
-    worker gives up a partition after it has committed everything about it, and takes one over in a commit of its own.
-    Called from the store's thread, and on the event loop before the crawl runs. Never waits and never fails.
-    """
-
-    @property
-    def number(self) -> int:
-        """Of this worker; no other worker has the same at the same time."""
-        ...
-
-    def owner_of(self, partition: int) -> int:
-        """Under which number the outbox keeps URLs of a partition: that of its owner. Where owners change, a number
-        that stands for a partition of another worker, under which any owner finds them."""
-        ...
-
-    def owns(self, partition: int) -> bool:
-        """Whether this worker owns a partition: `owner_of` is then its own `number`."""
-        ...
 
 
 class TaskSource(Protocol):
@@ -303,7 +283,8 @@ class Location(NamedTuple):
 class CaptureFiles(Protocol):
     """Files of captures that only grow: long ones, or a new one for each commit. Used from the store's thread only. All
     methods raise StoreFailed (DiskFull); what is not committed is then undone by `roll_back`, or when the crawl is
-    opened the next time."""
+    opened the next time. `append` and `flush` are called before the transaction that names the records begins, and may
+    take long."""
 
     def append(self, capture: Capture) -> Location:
         """Write one document (request and response)."""
@@ -315,7 +296,7 @@ class CaptureFiles(Protocol):
 
     def moves(self) -> Mapping[str, bool]:
         """After `flush`: the files that since `committed` have come into the spool (True), or from there to where
-        they belong (False). To be recorded in the same transaction."""
+        they belong (False). To be recorded in the transaction that names them."""
         ...
 
     def committed(self) -> None:

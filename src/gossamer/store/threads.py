@@ -6,7 +6,7 @@ busier the crawl, the larger the transactions, and the cost per page falls.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,8 +23,6 @@ from gossamer.store.ports import BatchWriter, Database, TaskSource
 
 T = TypeVar("T")
 
-_TRIES = 3
-
 
 class ReaderThread:
     """Asks in the thread. Owned by the event loop.
@@ -36,30 +34,33 @@ class ReaderThread:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
+        self._is_closing = False
         self.waiting = 0
         """Questions without an answer yet."""
 
     def ask(self, function: Callable[..., T], *args: object) -> "asyncio.Future[T]":
         """What one of the loader's functions answers."""
         self.waiting += 1
-        future = asyncio.get_running_loop().run_in_executor(self._thread, _repeated, function, *args)
+        future = asyncio.get_running_loop().run_in_executor(self._thread, self._repeat, function, *args)
         future.add_done_callback(self._answered)
         return future
+
+    def _repeat(self, function: Callable[..., T], *args: object) -> T:
+        """The answer, asked for again as long as the server is away: each question waits for it for a while."""
+        while True:
+            try:
+                return function(*args)
+            except ConnectionLost:
+                if self._is_closing:
+                    raise
 
     def _answered(self, _: "asyncio.Future[T]") -> None:
         self.waiting -= 1
 
     def close(self) -> None:
         """Wait for the last answer and end the thread."""
+        self._is_closing = True
         self._thread.shutdown()
-
-
-def _repeated(function: Callable[..., T], *args: object) -> T:
-    """The answer, asked for again if the connection was lost within one snapshot: the next one waits for the server."""
-    for _ in range(_TRIES):
-        with suppress(ConnectionLost):
-            return function(*args)
-    return function(*args)
 
 
 class ConnectionThread:
@@ -173,7 +174,8 @@ class WriterThread:
 
     A breaker is built in: while a commit fails it is tried again, and the batch counts as full, so that nothing is
     fetched that could not be stored; the same while a commit takes very long. Nothing is lost meanwhile, and the first
-    commit that succeeds closes it.
+    commit that succeeds closes it. A store whose server is away is waited for however long that takes, unless the crawl
+    is to end.
     """
 
     def __init__(
@@ -204,6 +206,8 @@ class WriterThread:
         self.patience = patience
         self.slow_after = slow_after
         self.outlasts_full_disk = False
+        self.prepare: Callable[[Batch], Awaitable[None]] | None = None
+        """Looks at a batch before it is committed, and may leave candidates out of it. Never fails."""
         self.failing: StoreFailed | None = None  # why the last try to commit did not succeed
         self.slow = False  # the commit under way takes very long
         self.batch = Batch()
@@ -281,10 +285,10 @@ class WriterThread:
         while True:
             try:
                 return await loop.run_in_executor(self._executor, work)
-            except StoreFailed:
+            except StoreFailed as error:
                 now = self._clock.monotonic()
                 failed_at = now if failed_at is None else failed_at
-                if self._closing or now - failed_at >= self.patience:
+                if self._closing or (now - failed_at >= self.patience and not isinstance(error, ConnectionLost)):
                     raise
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_RETRY)
@@ -303,6 +307,8 @@ class WriterThread:
             self._in_hand, self.batch = self.batch, Batch()
             waiters, self._waiters = self._waiters, []
             batch = self._in_hand
+            if self.prepare is not None:
+                await self.prepare(batch)
             committed = await self._commit(batch)
             self._in_hand = None
             self.commits += 1
@@ -327,8 +333,10 @@ class WriterThread:
                     raise
                 now = self._clock.monotonic()
                 failed_at = now if failed_at is None else failed_at
-                # Storage that is away comes back, be it after hours; only a second signal ends the wait.
-                if not isinstance(error, SpoolFull) and (self._closing or now - failed_at >= self.patience):
+                # What is away comes back, be it after hours: for storage only a second signal ends the wait, for the
+                # server of the store the first one.
+                is_over = now - failed_at >= self.patience and not isinstance(error, ConnectionLost)
+                if not isinstance(error, SpoolFull) and (self._closing or is_over):
                     raise
                 if self.failing is None:
                     self._listener.store_failing(error)

@@ -1,9 +1,11 @@
 """Runs several workers of a crawl on this machine, where its store is one that workers share.
 
-Each is a process `gossamer worker`. Those that die are started again; all end together.
+Each is a process `gossamer worker`. Those that die are started again; all end together, also if this process is killed.
+A private server that has ended is started again as well.
 """
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
@@ -17,64 +19,86 @@ import uvloop
 
 from gossamer.clock import SteadyClock
 from gossamer.config.load import Config
+from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.member import Worker
-from gossamer.crawl.run.opener import CrawlLocation, live_status, open_crawl, open_session
-from gossamer.crawl.run.session import Display
-from gossamer.crawl.run.signals import interrupted_status
-from gossamer.errors import GossamerError
-from gossamer.observe.log import EventLog
+from gossamer.crawl.run.opener import CrawlLocation, SharedStore, live_status, open_crawl, open_session, take_password
+from gossamer.crawl.run.private_server import server_kept
+from gossamer.crawl.run.session import Display, open_page_log
+from gossamer.crawl.run.signals import GRACE_SECONDS, interrupted_status
+from gossamer.crawl.status import count_seeds
+from gossamer.errors import GossamerError, UsageError
+from gossamer.observe.log import EventLog, Scalar
+from gossamer.observe.merged_snapshot import whole_snapshot
 from gossamer.observe.snapshot import Snapshot, StopReason, decode_statuses
 from gossamer.seed.lists import Seed
-from gossamer.workers.hub import merge_snapshots
-from gossamer.workers.supervisor import FIRST_PAUSE, LIVES, LONGEST_PAUSE, LOOK_SECONDS, MAX_RESTARTS, PATIENCE
 
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds before a worker that died is restarted; doubled each time until it has run for `LIVES` seconds."""
+MAX_RESTARTS = 8
+"""In a row. A worker that dies this often is given up."""
+LIVES = 60.0
+"""Seconds after which a worker counts as running."""
+LOOK_SECONDS = 0.25
+PATIENCE = GRACE_SECONDS + 22.0
+"""Seconds for a worker to end after a stop; its last commit may take a while."""
 _TOTALS = (
     *("pages", "fetched", "bytes", "discovered", "queued", "duplicates", "near_duplicates", "sitemaps", "sitemap_urls"),
     *("refreshed", "not_modified", "unchanged", "changed", "reported", "dead", "statuses", "errors", "excluded"),
     "robots_fetched",
 )
-"""Totals of the whole crawl that the store has under the same names ..."""
-_WHOLE = (*_TOTALS, "missing", "gone", "redirects", "hosts_known")
-"""... and all that every worker knows: taken from the newest snapshot, not added up."""
+"""Totals of the whole crawl that the store has under the same names."""
 
 
 def run_local_workers(
-    config: Config,
+    store: SharedStore,
     seeds: Iterable[Seed],
     *,
     add_seeds: bool = False,
     display: Display,
     reread: Callable[[], Config] | None = None,
 ) -> tuple[int, Snapshot]:
-    """Run a crawl with `config.workers` workers to its end, as `crawl.run.signals.run_crawl` does with one."""
-    uvloop.run(_create(config, list(seeds), add_seeds))
-    directory = CrawlDirectory(Path(config.dir), archive=False)
-    try:
-        return uvloop.run(LocalWorkers(config, display, directory).run())
-    finally:
-        directory.close()
+    """Run a crawl with as many workers as its configuration says to its end, as `crawl.run.signals.run_crawl` does with
+    one. On SIGHUP all workers are started again, with the configuration that `reread` returns."""
+    given, workers = list(seeds), LocalWorkers(store, display, reread)
+    while True:
+        admission = uvloop.run(_create(workers.config, given, add_seeds))
+        directory = CrawlDirectory(Path(workers.config.dir), archive=False)
+        try:
+            code, last = uvloop.run(workers.run(directory, admission))
+        finally:
+            directory.close()
+        if not workers.is_changed:
+            return code, last
 
 
-async def _create(config: Config, seeds: list[Seed], add_seeds: bool) -> None:
-    """Create or open the crawl, commit its seeds, and begin a run; as a worker that gets no partitions."""
+async def _create(config: Config, seeds: list[Seed], add_seeds: bool) -> Admission:
+    """Create or open the crawl, commit its seeds, and begin a run; as a worker that gets no partitions. Returns what
+    identifies URLs."""
+    if (pages := open_page_log(config)) is not None:
+        pages.close()  # it can be opened: workers will
     starter = Worker("starter", weight=1e-6)
-    crawl = assemble(msgspec.structs.replace(config, workers=1), seeds, add_seeds=add_seeds, worker=starter)
+    # A command has seeds or a crawl; a service may begin without.
+    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=True, worker=starter)
     await crawl.close()
+    return crawl.admission
 
 
 class LocalWorkers:
     """Owns the processes. What they crawl is theirs."""
 
-    def __init__(self, config: Config, display: Display, directory: CrawlDirectory) -> None:
-        self._config = config
+    def __init__(self, store: SharedStore, display: Display, reread: Callable[[], Config] | None = None) -> None:
+        self.config = store.config
+        self.is_changed = False
+        """Whether the workers have ended because the configuration is another one."""
+        self._store = store
+        self._reread = reread
         self._display = display
         self._clock = SteadyClock()
         self._began = self._clock.monotonic()
-        self._location = CrawlLocation.of(config)
-        self._live = live_status(self._location)
-        self._log = EventLog(directory.log, self._clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
+        self._location = CrawlLocation.of(self.config)
+        self._log: EventLog | None = None
         self._processes: dict[int, asyncio.subprocess.Process] = {}
         self._last = Snapshot(at=self._clock.now())
         self._first_pages: int | None = None
@@ -82,30 +106,42 @@ class LocalWorkers:
         self._interrupted: signal.Signals | None = None
         self._stopping = False
 
-    async def run(self) -> tuple[int, Snapshot]:
+    async def run(self, directory: CrawlDirectory, admission: Admission) -> tuple[int, Snapshot]:
         """Run until every worker has ended. Raises the error that ended one of them."""
-        loop = asyncio.get_running_loop()
+        loop, log = asyncio.get_running_loop(), self.config.log
+        self._log = EventLog(directory.log, self._clock, rotate_bytes=log.rotate_bytes, keep=log.keep)
+        self._stopping = self.is_changed = False
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._interrupt, number)
-        self._first_pages = self._totals().pages
-        self._log.event("workers.started", workers=self._config.workers)
+        if self._reread is not None:
+            loop.add_signal_handler(signal.SIGHUP, self._reload)
+        first = self._totals().pages
+        self._first_pages = first if self._first_pages is None else self._first_pages
+        self._event("workers.started", workers=self.config.workers)
+        self._theirs, ours = os.pipe()
         showing = asyncio.create_task(self._update_display())
-        keeping = [asyncio.create_task(self._keep_alive(number)) for number in range(1, self._config.workers + 1)]
+        keeping = [asyncio.create_task(self._keep_alive(number)) for number in range(1, self.config.workers + 1)]
         try:
-            await asyncio.gather(*keeping)
+            async with server_kept(self._store, self._log):
+                await asyncio.gather(*keeping)
         finally:
             for task in (showing, *keeping):
                 task.cancel()
             await asyncio.gather(showing, *keeping, return_exceptions=True)
             self._kill_all()
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(number)
-            self._live.close()
-            last = self._totals()
-            self._log.event("workers.ended", pages=last.pages, queued=last.queued, finished=last.finished)
+            os.close(self._theirs)
+            os.close(ours)
+            if self._store.restart is not None:
+                self._store.restart()
+            last = self._totals(admission)
+            self._event("workers.ended", pages=last.pages, queued=last.queued, finished=last.finished)
             self._log.close()
         if self._error is not None:
             raise self._error
+        if self.is_changed:
+            return 0, last
         self._display.update(last)
         self._display.close()
         return interrupted_status(self._interrupted), last
@@ -122,7 +158,7 @@ class LocalWorkers:
             if lived >= LIVES:
                 pause, deaths = FIRST_PAUSE, 0
             deaths += 1
-            self._log.event("worker.lost", worker=number, status=code, lived_s=round(lived, 3), pause_s=pause)
+            self._event("worker.lost", worker=number, status=code, lived_s=round(lived, 3), pause_s=pause)
             if deaths > MAX_RESTARTS:
                 self._error = GossamerError(f"worker {number} died {deaths} times, last with status {code}")
                 self._stop()
@@ -132,16 +168,20 @@ class LocalWorkers:
 
     async def _run_worker(self, number: int) -> int:
         """Run one worker process. Returns its exit status."""
-        config = self._config
+        config = self.config
         unsafe = ("--unsafe-store",) if config.unsafe_store else ()
+        store, password = take_password(str(config.store))  # everybody on this machine can read arguments
+        pages = () if config.log.pages is None else ("--log-pages", config.log.pages)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gossamer", "worker", "--quiet", "--store", str(config.store), *unsafe),
-            *("--dir", config.dir, "--name", f"worker-{number}"),
+            *(sys.executable, "-m", "gossamer", "worker", "--quiet", "--store", store, *unsafe, *pages),
+            *("--dir", config.dir, "--name", f"worker-{number}", "--parent", str(self._theirs)),
+            pass_fds=(self._theirs,),
             stdin=asyncio.subprocess.DEVNULL,
+            env={**os.environ, **({} if password is None else {"PGPASSWORD": password})},
             start_new_session=True,  # Ctrl-C goes to this process, which stops them
         )
         self._processes[number] = process
-        self._log.event("worker.started", worker=number, process=process.pid)
+        self._event("worker.started", worker=number, process=process.pid)
         if self._stopping:
             process.terminate()
         try:
@@ -151,7 +191,22 @@ class LocalWorkers:
 
     # --- the end -------------------------------------------------------------------------------------
 
+    def _reload(self) -> None:
+        """SIGHUP. An invalid configuration changes nothing; the log says why."""
+        assert self._reread is not None
+        try:
+            changed = self._reread()
+        except UsageError as error:
+            self._event("rules.refused", error=str(error))
+            return
+        if not self._stopping:
+            self.config = msgspec.structs.replace(changed, store=self.config.store, workers=self.config.workers)
+            self.is_changed = True
+            self._event("rules.changed")
+            self._stop()
+
     def _interrupt(self, number: signal.Signals) -> None:
+        self.is_changed = False
         self._interrupted = self._interrupted or number
         self._stop()
 
@@ -166,25 +221,29 @@ class LocalWorkers:
     def _kill_all(self) -> None:
         """Kill workers that have not ended. Nothing committed is lost."""
         for number, process in self._processes.items():
-            self._log.event("worker.killed", worker=number, process=process.pid)
+            self._event("worker.killed", worker=number, process=process.pid)
             process.kill()
 
     # --- what is seen of it ----------------------------------------------------------------------------
 
-    async def _update_display(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            texts = await asyncio.to_thread(self._live.read)
-            if snapshots := decode_statuses(texts):
-                newest = max(snapshots, key=lambda snapshot: snapshot.at)
-                joined = merge_snapshots(snapshots, finished=False)
-                self._last = replace(joined, **{name: getattr(newest, name) for name in _WHOLE})
-                self._display.update(replace(self._last, elapsed=self._clock.monotonic() - self._began))
+    def _event(self, event: str, **about: Scalar) -> None:
+        assert self._log is not None, "runs"
+        self._log.event(event, **about)
 
-    def _totals(self) -> Snapshot:
-        """The last snapshot, with the totals in the store."""
+    async def _update_display(self) -> None:
+        with closing(live_status(self._location)) as live:
+            while True:
+                await asyncio.sleep(LOOK_SECONDS)
+                if snapshots := decode_statuses(await asyncio.to_thread(live.read)):
+                    self._last = whole_snapshot(snapshots)
+                    self._display.update(replace(self._last, elapsed=self._clock.monotonic() - self._began))
+
+    def _totals(self, admission: Admission | None = None) -> Snapshot:
+        """The last snapshot, with the totals in the store; at the end of a run also what became of the seeds."""
         with open_crawl(self._location) as crawl:
-            found = crawl.reader.status.totals()
+            status = crawl.reader.status
+            found, next_missing = status.totals(), status.waits(self._clock.now()).next_missing
+            seeds = None if admission is None else count_seeds(status, admission)
         state = self._state()
         totals: dict[str, Any] = {name: found[name] for name in _TOTALS}
         states: Any = found["states"]
@@ -206,11 +265,13 @@ class LocalWorkers:
             redirects=states.get("redirect", 0),
             hosts_known=hosts,
             in_flight=0,
+            seeds=seeds,
+            next_missing=next_missing,
             finished=stopped == "finished",
             stopped=stopped,
         )
 
     def _state(self) -> str:
-        """In which state the crawl is, by decision of its workers."""
+        """The state of the crawl, by decision of its workers."""
         with closing(open_session(self._location)) as session:
             return str((session.fetch_one("crawl_now") or ("running",))[0])

@@ -81,5 +81,5 @@ def test_objects_of_living_epochs_are_not_listed(storage: CountedStorage, tmp_pa
     stored(storage, tmp_path, 2)
     storage.put("readme.txt", b"of somebody else")
 
-    assert ObjectArchive(storage, Spool(tmp_path / "spool"), living={2}).files() == sorted(dead)
+    assert ObjectArchive(storage, Spool(tmp_path / "spool"), living=lambda: {2}).files() == sorted(dead)
     assert len(ObjectArchive(storage, Spool(tmp_path / "spool")).files()) == 4

@@ -6,6 +6,7 @@ It listens on a socket in its own folder, as a server does, and has a thread for
 import socket
 import threading
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,12 +21,13 @@ class FailingProxy:
 
     def __init__(self, server: PostgresServer, folder: Path) -> None:
         self.fault: str | None = None
+        self.socket = folder / _SOCKET
         self._server = str(server.folder / _SOCKET)
         self._folder = folder
         self._ended = threading.Event()
-        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._pairs: set[tuple[socket.socket, socket.socket]] = set()
         self._listening = socket.socket(socket.AF_UNIX)
-        self._listening.bind(str(folder / _SOCKET))
+        self._listening.bind(str(self.socket))
         self._listening.listen()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -45,15 +47,14 @@ class FailingProxy:
 
     def cut(self) -> None:
         """Close all connections at both ends."""
-        for pair in self._pairs:
+        for pair in list(self._pairs):
             for end in pair:
                 with suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)
-        self._pairs.clear()
 
     def half_close(self) -> None:
         """End what the server sends; what the crawler sends still arrives."""
-        for crawler, _ in self._pairs:
+        for crawler, _ in list(self._pairs):
             with suppress(OSError):
                 crawler.shutdown(socket.SHUT_WR)
 
@@ -69,15 +70,23 @@ class FailingProxy:
             except OSError:
                 crawler.close()
                 continue
-            self._pairs.append((crawler, server))
+            self._pairs.add((crawler, server))
+            over = threading.Barrier(2, partial(self._close, (crawler, server)))
             for one, other in ((crawler, server), (server, crawler)):
-                threading.Thread(target=self._pass_on, args=(one, other), daemon=True).start()
+                threading.Thread(target=self._pass_on, args=(one, other, over), daemon=True).start()
 
-    def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
+    def _close(self, pair: tuple[socket.socket, socket.socket]) -> None:
+        self._pairs.discard(pair)
+        for end in pair:
+            end.close()
+
+    def _pass_on(self, one: socket.socket, other: socket.socket, over: threading.Barrier) -> None:
         with suppress(OSError):
             while data := one.recv(65536):
                 if self.fault == "delay":
                     self._ended.wait(0.05)
                 if self.fault != "swallow":
                     other.sendall(data)
+        with suppress(OSError):  # also after a reset, as when the server was killed
             other.shutdown(socket.SHUT_WR)
+        over.wait()

@@ -8,7 +8,7 @@ import psycopg
 
 from gossamer.backends.postgres.driver import PostgresTables
 from gossamer.backends.postgres.schema import first_rows
-from gossamer.model.partition import PARTITIONS
+from gossamer.model.partition import DEFAULT_PARTITIONS
 from tests.postgres_server import PostgresServer
 
 
@@ -60,7 +60,7 @@ class PostgresDatabases:
                 asked = " UNION ALL ".join(f"(SELECT '{table}' FROM {table} LIMIT 1)" for table in found)
                 used = [table for (table,) in db.execute(asked)]
                 db.execute(f"TRUNCATE {', '.join(used)} RESTART IDENTITY")
-                for statement in first_rows(PARTITIONS):
+                for statement in first_rows(DEFAULT_PARTITIONS):
                     db.execute(statement)
                 db.execute("ALTER SEQUENCE signature_numbers RESTART")
                 return True

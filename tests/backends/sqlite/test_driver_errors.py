@@ -57,6 +57,7 @@ DATABASE: dict[str, Callable[[Database], object]] = {
     "fetch_value": lambda db: db.fetch_value("last_url"),
     "fetch_one": lambda db: db.fetch_one("host_by_name", "a.test"),
     "fetch_all": lambda db: db.fetch_all("seeds"),
+    "fetch_each": lambda db: db.fetch_each("host_robots", [(1,)]),
     "write_rows": lambda db: db.write_rows("count", [("pages", 1)]),
     "read_rows": lambda db: db.read_rows("fronts_of", [(1,)]),
     "close": lambda db: db.close(),

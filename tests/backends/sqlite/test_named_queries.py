@@ -8,11 +8,14 @@ from gossamer.backends.sqlite.driver import STATEMENTS, named_queries, table_sta
 from gossamer.reports.records import HOST_SORTS
 
 SOURCE = Path(gossamer.__file__).parent
-CALLS = {"execute", "insert", "fetch_value", "fetch_one", "fetch_all", "write_rows", "read_rows"}
+CALLS = {"execute", "insert", "fetch_value", "fetch_one", "fetch_all", "fetch_each", "write_rows", "read_rows"}
 ABOVE_THE_PORT = [*(SOURCE / "store" / "table").glob("*.py"), *(SOURCE / "reports" / "table").glob("*.py")]
 
 
-SHARED = {"send_to_inbox", "delete_from_inbox", "read_inbox", "share_crawl", "count_stored", "counters_of_others"}
+SHARED = {
+    *("send_to_inbox", "delete_from_inbox", "read_inbox", "tell_workers", "known_to_owners"),
+    *("count_stored", "counters_of_others"),
+}
 """Statements that run only where workers share a store (`backends/postgres/cluster.sql`)."""
 
 

@@ -1,6 +1,7 @@
 import hashlib
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,6 @@ from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.reports.all_workers import WorkerStore, list_dead, list_pages
 from gossamer.reports.export.formats import page_object
 from gossamer.reports.export.tables import PageColumns
 from gossamer.reports.records import DeadFilter, Json, PageFilter, dead_object
@@ -137,12 +137,12 @@ def half(facts: PriorityFacts) -> float:
 def pages_of(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
     return (
         page_object(row, PageColumns(half))
-        for row in list_pages([WorkerStore(TableReader(SqliteDatabase(db)))], wanted)
+        for row in islice(TableReader(SqliteDatabase(db)).pages.stream(wanted), wanted.limit)
     )
 
 
 def dead_of(db: sqlite3.Connection, wanted: DeadFilter) -> Iterator[Json]:
-    return (dead_object(letter, half) for letter in list_dead([WorkerStore(TableReader(SqliteDatabase(db)))], wanted))
+    return (dead_object(letter, half) for letter in TableReader(SqliteDatabase(db)).dead_letters.stream(wanted))
 
 
 def by_url(found: Iterator[Json]) -> dict[object, Json]:

@@ -71,7 +71,7 @@ def test_readers_say_that_an_old_database_is_to_be_brought_up_to_date(tmp_path: 
     path = previous_database(tmp_path)
     before = path.read_bytes()
 
-    with pytest.raises(OldSchema, match=r"older Gossamer \(schema 17, now 22\)"):
+    with pytest.raises(OldSchema, match=r"older Gossamer \(schema 17, now 23\)"):
         open_for_reading(path)
 
     assert path.read_bytes() == before

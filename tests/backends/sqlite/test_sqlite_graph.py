@@ -27,7 +27,7 @@ def test_what_the_writer_stores_is_read_back_as_pages_sites_suffixes_and_links(t
         Batch(settlements=[settlement(3, UrlState.REDIRECT, 3)], links=[links_of(3, 2, ("www.a.test", 100))]), store.now
     )
 
-    reader = StoredGraph([LinkQueries(store.reading)])
+    reader = StoredGraph(LinkQueries(store.reading))
 
     assert list(reader.links()) == [[3, 1, 2], [], [0], []]
     assert list(reader.pages.site_of) == [0, 1, 2, 3]

@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def read(tmp_path: Path) -> StoredGraph:
-    return StoredGraph([LinkQueries(open_reader(tmp_path / "crawl.db"))])
+    return StoredGraph(LinkQueries(open_reader(tmp_path / "crawl.db")))
 
 
 def test_pages_are_numbered_by_discovery_and_have_the_links_in_the_order_of_the_page(

@@ -17,8 +17,8 @@ def object_name(epoch: int, commit: int) -> str:
 class ObjectCaptures:
     """`CaptureFiles`. Used from the store's thread only.
 
-    An object is built in memory and put by `flush`. A name under which something was put is not used again: after a
-    transaction that failed, the next object has the next number, and the one that was put is an orphan.
+    An object is built in memory and put by `flush`. A name under which something was put is not used again: after
+    `roll_back` the next object has the next number, and the one that was put is an orphan.
     """
 
     def __init__(self, delivery: ObjectDelivery, *, epoch: int, info: Warcinfo, ids: RecordIds, clock: Clock) -> None:

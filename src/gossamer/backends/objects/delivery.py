@@ -9,8 +9,8 @@ from gossamer.errors import SpoolFull, StoreFailed
 from gossamer.model.delivery import DeliveryEvent, DeliveryStatistics
 
 PUT_SECONDS: Final = 4.0
-"""A put that takes longer has failed; the object then goes to the spool. A put is part of a transaction, and PostgreSQL
-ends a session that is idle in one for 5 seconds."""
+"""A put that takes longer has failed; the object then goes to the spool. Less than what a commit may take before it
+counts as slow (`store.threads.SLOW_AFTER`)."""
 DELIVERY_SECONDS: Final = 300.0
 """The same for a put from the spool."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0

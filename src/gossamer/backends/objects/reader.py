@@ -3,7 +3,7 @@
 import re
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from io import BytesIO
 from typing import Final
 
@@ -21,8 +21,11 @@ _OURS: Final = re.compile(r"([0-9]{1,19})/[0-9]+\.warc\.gz")
 class ObjectArchive:
     """`reports.ports.Archive`. A file is an object."""
 
-    def __init__(self, storage: ObjectStorage, spool: Spool, living: Container[int] = ()) -> None:
-        """`living`: epochs of workers that may put objects at any time; objects of theirs are not listed."""
+    def __init__(
+        self, storage: ObjectStorage, spool: Spool, living: Callable[[], Container[int]] = frozenset[int]
+    ) -> None:
+        """`living`: the epochs of workers that are alive and may put objects at any time. Asked after the objects of
+        the storage are listed; those of living workers are left out."""
         self._storage = storage
         self._spool = spool
         self._living = living
@@ -54,8 +57,9 @@ class ObjectArchive:
     def files(self) -> list[str]:
         found = {entry.name for entry in self._spool.entries()}
         found.update(self._storage.names())
+        living = self._living()
         names = [match for name in found if (match := _OURS.fullmatch(name))]
-        return sorted(match[0] for match in names if int(match[1]) not in self._living)
+        return sorted(match[0] for match in names if int(match[1]) not in living)
 
     def cut(self, file: str, length: int) -> None:
         """Replaces the object by its beginning."""

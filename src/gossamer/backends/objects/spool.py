@@ -46,12 +46,14 @@ class Spool:
     def entries(self) -> list[Spooled]:
         """What is in the folder, in the order in which it was written."""
         with _our_errors(self._folder):
-            try:
-                found = [entry for entry in os.scandir(self._folder) if _NAME.fullmatch(entry.name)]
-            except FileNotFoundError:
-                return []
-            found.sort(key=lambda entry: (entry.stat().st_mtime_ns, entry.name))
-            return [Spooled(entry.name.replace("-", "/"), entry.stat().st_size) for entry in found]
+            found: list[tuple[int, str, int]] = []
+            with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
+                for entry in entries:
+                    if _NAME.fullmatch(entry.name):
+                        with suppress(FileNotFoundError):  # delivered meanwhile
+                            about = entry.stat()
+                            found.append((about.st_mtime_ns, entry.name, about.st_size))
+            return [Spooled(name.replace("-", "/"), length) for _, name, length in sorted(found)]
 
     def add(self, name: str, data: bytes) -> None:
         """The object is in the folder afterwards, and stays there if the machine fails. Raises SpoolFull, also if the

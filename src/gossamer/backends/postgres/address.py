@@ -131,7 +131,8 @@ class Address:
         before = f"{quote(str(user))}@" if user else ""
         host = str(self._parameters.get("host") or "")
         if "/" in host:
-            return f"postgresql://{before}/{self.database}?host={host}"
+            port = self._parameters.get("port")
+            return f"postgresql://{before}/{self.database}?host={host}" + (f"&port={port}" if port else "")
         return f"postgresql://{before}{self.server if host else ''}/{self.database}"
 
     def connect(self, application: str, *, read_only: bool) -> Connection:
@@ -180,7 +181,7 @@ class Address:
 
     def _explained(self, error: psycopg.Error) -> str:
         """Why a connection could not be opened, and what can be done about it."""
-        said = self.masked(str(error)).partition(" Is the server running")[0]
+        said = self.masked(str(error)).partition(" Is the server running")[0].removeprefix("connection failed: ")
         if "password authentication failed" in said or "no password supplied" in said:
             remedy = "set PGPASSWORD, or add a line to the password file ~/.pgpass"
         elif "does not exist" in said and "database" in said:

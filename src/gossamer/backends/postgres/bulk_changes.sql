@@ -32,7 +32,7 @@ WHERE e.host_id = $1 AND e.url_id > $2 AND e.url_id <= $3 AND e.reason = ANY($4:
 -- Limits: queued URLs may be excluded, excluded ones may return. A queued recrawl is left to its visit.
 -- name: limited
 SELECT u.id, u.url, h.host, u.depth, u.sitemap, u.state FROM urls u JOIN hosts h ON h.id = u.host_id
-WHERE u.id > $1 AND u.id <= $2 AND ((u.state = 0 AND u.was IS NULL)
+WHERE u.id > $1 AND u.id <= $2 AND (u.id >> 40)::integer = ANY(/*parts*/) AND ((u.state = 0 AND u.was IS NULL)
     OR (u.state = 6 AND u.reason = ANY($3::text[]))) ORDER BY u.id
 
 -- name: dead_ids

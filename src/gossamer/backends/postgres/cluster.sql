@@ -51,8 +51,16 @@ UPDATE workers SET state = 'draining' WHERE name = $1 AND state = 'active'
 -- What operators see of the workers: those that are alive, or all that ever were.
 -- name: list_workers
 SELECT w.epoch, w.name, w.state, f.alive, w.weight, extract(epoch FROM w.joined)::float8, w.version, f.commits, f.stored,
-    (SELECT count(*) FROM partitions p WHERE p.epoch = w.epoch), w.stats
+    (SELECT count(*) FROM partitions p WHERE p.epoch = w.epoch), w.stats, extract(epoch FROM clock_timestamp())::float8
 FROM workers w JOIN fence f USING (epoch) WHERE f.alive OR $1::boolean ORDER BY w.joined, w.epoch
+
+-- The live status of the workers that are alive: one that was killed leaves its row behind.
+-- name: live_of_workers
+SELECT l.status FROM workers w JOIN live l ON l.worker = w.name WHERE w.state IN ('active', 'draining') ORDER BY w.name
+
+-- Partitions that nobody owns, and earlier lives of a worker that did not end by leaving.
+-- name: free_and_deaths
+SELECT (SELECT count(*) FROM partitions WHERE epoch IS NULL), (SELECT count(*) FROM workers WHERE name = $1 AND state = 'dead')
 
 -- Death. The lock waits for a commit or a heartbeat in progress.
 -- name: lock_fence
@@ -152,7 +160,8 @@ DELETE FROM gates WHERE epoch IS NULL AND released_at < now() - make_interval(se
 SELECT state, max_pages FROM crawl FOR UPDATE
 
 -- name: pages_spoken_for
-SELECT coalesce(sum(CASE WHEN alive THEN granted ELSE stored END), 0)::bigint, count(*) FILTER (WHERE alive) FROM fence
+SELECT coalesce(sum(CASE WHEN alive THEN greatest(granted, stored) ELSE stored END), 0)::bigint,
+    count(*) FILTER (WHERE alive) FROM fence
 
 -- name: set_grant
 UPDATE fence SET granted = $2 WHERE epoch = $1
@@ -161,20 +170,38 @@ UPDATE fence SET granted = $2 WHERE epoch = $1
 UPDATE fence SET stored = stored + $1 WHERE epoch = /*epoch*/
 
 -- name: start_run
-UPDATE crawl SET state = 'running', max_pages = $1, due_by = $2, kept_open = kept_open AND NOT $3::boolean
+UPDATE crawl SET state = 'running', max_pages = $1, due_by = $2, rules_version = rules_version + 1
 
+-- Steering. A new version of the rules makes every worker read them, the settings and the seeds, with its next heartbeat.
+-- name: tell_workers
+UPDATE crawl SET rules_version = rules_version + 1
+
+-- Of URLs that were sent to the inbox of another partition, those that are known there.
+-- name: known_to_owners
+SELECT u.url FROM (/*rows host text, fingerprint bigint*/) sent
+JOIN hosts h ON h.host = sent.host JOIN urls u ON u.domain_id = h.domain_id AND u.fingerprint = sent.fingerprint
+
+-- name: change_page_limit
+UPDATE crawl SET max_pages = $1, rules_version = rules_version + 1
+
+-- name: stop_crawl
+UPDATE crawl SET state = 'stopped' WHERE state = 'running'
+
+-- A service runs, and says so again and again.
 -- name: keep_open
-UPDATE crawl SET kept_open = $1 WHERE kept_open <> $1
+UPDATE crawl SET kept_open_until = greatest(kept_open_until, now() + make_interval(secs => $1))
 
--- The end. The lock comes first, in a statement of its own, so that this one sees everything that was added under it.
+-- The end. The lock comes first, in a statement of its own, so that this one sees everything that was added under it. While
+-- refused links are looked at again (`admission`), more URLs may come.
 -- name: finish_crawl
 UPDATE crawl SET state = 'finished'
-WHERE state = 'running' AND NOT kept_open AND NOT EXISTS (SELECT 1 FROM queue) AND NOT EXISTS (SELECT 1 FROM inbox)
+WHERE state = 'running' AND kept_open_until <= now() AND NOT EXISTS (SELECT 1 FROM queue) AND NOT EXISTS (SELECT 1 FROM inbox)
     AND NOT EXISTS (SELECT 1 FROM uncounted) AND NOT EXISTS (SELECT 1 FROM due WHERE at <= crawl.due_by)
+    AND NOT EXISTS (SELECT 1 FROM facts WHERE name = 'admission' AND jsonb_array_length(value::jsonb -> 'reasons') > 0)
 
 -- name: reach_page_limit
 UPDATE crawl SET state = 'page_limit'
-WHERE state = 'running' AND NOT kept_open AND (SELECT sum(stored) FROM fence) >= max_pages
+WHERE state = 'running' AND kept_open_until <= now() AND (SELECT sum(stored) FROM fence) >= max_pages
 
 -- What other workers have counted, those that are gone included.
 -- name: counters_of_others

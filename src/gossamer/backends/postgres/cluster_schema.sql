@@ -9,7 +9,7 @@ CREATE TABLE crawl (
     rules_version bigint NOT NULL DEFAULT 1,
     max_pages     bigint,                           -- NULL: no limit
     due_by        double precision NOT NULL,        -- recrawls due later do not keep the crawl from ending
-    kept_open     boolean NOT NULL DEFAULT false    -- a service runs: with nothing left to do, workers wait for more
+    kept_open_until timestamptz NOT NULL DEFAULT to_timestamp(0)  -- until then, with nothing left to do, workers wait for more
 );
 
 -- A row for each life of a worker, kept for ever: its first part in every transaction. No index covers a column that a commit
@@ -60,7 +60,7 @@ CREATE INDEX gates_holder ON gates (epoch);
 CREATE TABLE inbox (
     part          smallint NOT NULL,
     id            bigint GENERATED ALWAYS AS IDENTITY,
-    kind          text NOT NULL,                    -- urls, gains, hints, order, hold
+    kind          text NOT NULL,                    -- urls, gains, hints, names, order, hold
     body          bytea NOT NULL,
     PRIMARY KEY (part, id)
 );

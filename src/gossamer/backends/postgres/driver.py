@@ -20,8 +20,16 @@ from gossamer.backends.postgres.session import PostgresSession
 from gossamer.backends.postgres.statements import pack_rows, statements
 from gossamer.clock import sleep
 from gossamer.cluster.fence import Passage, judge
-from gossamer.errors import ConnectionLost, DirectoryInUse, DiskFull, HistoryLost, LeaseLost, StoreFailed
-from gossamer.model.partition import PARTITIONS, PartitionList
+from gossamer.errors import (
+    ConnectionLost,
+    DirectoryInUse,
+    DiskFull,
+    HistoryLost,
+    LeaseLost,
+    NotThisCrawl,
+    StoreFailed,
+)
+from gossamer.model.partition import DEFAULT_PARTITIONS, PartitionList
 from gossamer.model.units import Epoch, Seconds
 
 P = ParamSpec("P")
@@ -33,6 +41,8 @@ _GONE = ("08", "57P", "25P03")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 READER_PATIENCE = 30.0
 """Seconds for which a reader waits for a server that is gone, about."""
+WORKER_PATIENCE = 2.0
+"""The same for a worker, which asks again; it can end meanwhile."""
 COMMIT_PATIENCE = 600.0
 """The same for the writer while it cannot know whether its last transaction is on record."""
 _WRITER, _READER, _WORKER, _STEERING = "gossamer writer", "gossamer reader", "gossamer worker", "gossamer steering"
@@ -192,7 +202,7 @@ class PostgresDatabase:
         self.in_transaction = False
         self._open_connection = open_connection
         self._patience = patience
-        self._partitions = partitions or PartitionList(range(PARTITIONS))
+        self._partitions = partitions or PartitionList(range(DEFAULT_PARTITIONS))
         self._epoch = epoch
         self._sql = statements()
         self._closed = False
@@ -363,6 +373,14 @@ class PostgresDatabase:
     def fetch_all(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         return self._execute(name, values).fetchall()
 
+    @_repeating
+    @_translating
+    def fetch_each(self, name: str, rows: Sequence[tuple[object, ...]]) -> list[list[tuple[Any, ...]]]:
+        found: list[list[tuple[Any, ...]]] = [[] for _ in rows]
+        for row in self._execute_rows(name, rows).fetchall() if rows else ():
+            found[row[0] - 1].append(row[1:])  # the first column is the number of the row of values
+        return found
+
     @_translating
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
         return self._execute_rows(name, rows).rowcount if rows else 0
@@ -400,7 +418,7 @@ class PostgresTables:
         def set_up(connection: Connection) -> tuple[SessionMark, int]:
             self._check_durable(connection)
             self._wait_for_others(connection)
-            partitions = schema.bring_up(connection, self.address)
+            partitions = schema.create(connection, self.address)
             self._refuse_workers(connection)
             return SessionMark(connection), partitions
 
@@ -413,19 +431,43 @@ class PostgresTables:
             partitions=PartitionList(range(partitions)),
         )
 
+    # --- migrations ---------------------------------------------------------------------------------
+
+    def schema_versions(self) -> tuple[int | None, int]:
+        """The version of the tables, None if there are none, and the one that this program uses."""
+        connection, version = self._open(_READER, schema.version_of, read_only=True)
+        connection.close()
+        return version, schema.VERSION
+
+    def pending_migrations(self) -> list[int]:
+        """The migrations that would be run. Raises NotThisCrawl."""
+        version = self.schema_versions()[0]
+        if version is None:
+            raise NotThisCrawl(f"there is no crawl in {self.address}; name another database with --store")
+        return schema.steps(version, self.address)
+
+    def migrate(self) -> list[int]:
+        """Bring the tables up to date. Returns the migrations that were run. Raises DirectoryInUse while workers are
+        alive, NotThisCrawl, StoreFailed."""
+        connection, done = self._open(
+            self._name, lambda opened: schema.migrate(opened, self.address, self._refuse_workers), read_only=False
+        )
+        connection.close()
+        return done
+
     # --- workers ------------------------------------------------------------------------------------
 
-    def prepare(self) -> int:
-        """Create or migrate the tables before a worker joins. Returns the number of partitions. Raises as
-        `open_writer`, except for workers that are alive."""
+    def prepare(self, partitions: int | None = None) -> int:
+        """Create the tables before a worker joins, if there are none. Returns the number of partitions. Raises as
+        `open_writer`, except for workers that are alive, and NotThisCrawl if there is a crawl with another number."""
 
         def set_up(connection: Connection) -> int:
             self._check_durable(connection)
-            return schema.bring_up(connection, self.address)
+            return schema.create(connection, self.address, partitions)
 
-        connection, partitions = self._open(self._name, set_up, read_only=False)
+        connection, found = self._open(self._name, set_up, read_only=False)
         connection.close()
-        return partitions
+        return found
 
     def open_session(self, waiting: Seconds) -> PostgresSession:
         """A connection for the protocol of workers, opened when it is first used."""
@@ -448,7 +490,7 @@ class PostgresTables:
             self.address.connect(_READER, read_only=True),
             lambda: self.address.connect(_READER, read_only=True),
             self.address,
-            patience=READER_PATIENCE,
+            patience=WORKER_PATIENCE,
             partitions=partitions,
             epoch=epoch,
         )

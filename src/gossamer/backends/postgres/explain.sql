@@ -20,9 +20,6 @@ FROM urls u JOIN hosts h ON h.id = u.host_id WHERE u.id = $1
 SELECT u.url, u.via, u.depth, u.found_on, s.source, s.added_at
 FROM urls u LEFT JOIN seeds s ON md5(s.url) = md5(u.url) AND s.url = u.url WHERE u.id = $1
 
--- name: brought_from
-SELECT page FROM brought WHERE url_id = $1
-
 -- name: seed_place
 SELECT source, added_at FROM seeds WHERE md5(url) = md5($1) AND url = $1
 
@@ -89,3 +86,9 @@ HAVING count(*) > 0
 
 -- name: robots_fact
 SELECT status, fetched_at, expires_at, body, guessed_at, guess FROM robots WHERE origin = $1
+
+-- name: number_of_partitions
+SELECT partitions FROM crawl
+
+-- name: partition_owner
+SELECT p.part, w.name FROM partitions p LEFT JOIN workers w ON w.epoch = p.epoch WHERE p.part = $1

@@ -22,7 +22,9 @@ DELETE FROM orders WHERE id = $1 AND state <> 0
 -- name: forget_answered_orders
 DELETE FROM orders WHERE state <> 0 AND at < $1
 
+-- Workers learn of it with their next heartbeat.
 -- name: count_settings
+WITH told AS (UPDATE crawl SET rules_version = rules_version + 1)
 INSERT INTO facts (name, value) VALUES ('settings_version', '1')
 ON CONFLICT (name) DO UPDATE SET value = (facts.value::bigint + 1)::text
 

@@ -43,7 +43,7 @@ from gossamer.backends.postgres.server_programs import (
     run_program,
 )
 from gossamer.clock import sleep
-from gossamer.errors import DirectoryError, NotThisCrawl, StoreFailed
+from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl, StoreFailed
 
 FOLDER: Final = "postgres"
 NAME: Final = "gossamer"
@@ -96,6 +96,16 @@ def private_server(
     try:
         server.start()
         yield server
+    finally:
+        server.close()
+
+
+def check_unused(directory: Path) -> None:
+    """Raises DirectoryInUse if any process uses the server of the crawl in `directory`."""
+    server = PrivateServer(directory)
+    try:
+        if server.is_running():
+            raise DirectoryInUse(f"{server.folder} is in use by another command; wait for it")
     finally:
         server.close()
 

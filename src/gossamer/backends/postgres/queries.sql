@@ -5,18 +5,19 @@
 -- merges the answers.
 -- Statements that move URLs return in `moved` what they were and what they are (/*moved*/), and /*follow*/ keeps the tables of
 -- those that are queued, due, dead or excluded. Values that occur twice among the rows are merged first: PostgreSQL changes
--- a row once in a statement.
+-- a row once in a statement. A query that is asked for several rows of values at once returns the number of the row first.
 
 -- name: host_by_name
-SELECT id, domain_id FROM hosts WHERE host = $1
+SELECT new.row_number, h.id, h.domain_id FROM (/*rows host text*/) new JOIN hosts h ON h.host = new.host
 
 -- name: domain_by_name
-SELECT id FROM domains WHERE domain = $1
+SELECT new.row_number, d.id FROM (/*rows domain text*/) new JOIN domains d ON d.domain = new.domain
 
 -- name: add_domain
 INSERT INTO domains (id, domain, suffix_id)
-SELECT 1 + coalesce((SELECT max(id) FROM domains WHERE id >= $2 << 40 AND id < ($2 + 1) << 40), $2 << 40), $1, $3
-RETURNING id
+SELECT coalesce((SELECT max(d.id) FROM domains d WHERE d.id >= new.part << 40 AND d.id < (new.part + 1) << 40), new.part << 40)
+    + row_number() OVER (PARTITION BY new.part ORDER BY new.row_number), new.domain, new.suffix_id
+FROM (/*rows domain text, part bigint, suffix_id bigint*/) new
 
 -- name: suffix_by_name
 SELECT id FROM suffixes WHERE suffix = $1
@@ -27,15 +28,16 @@ INSERT INTO suffixes (suffix) VALUES ($1) ON CONFLICT (suffix) DO UPDATE SET suf
 -- name: suffix_visits
 SELECT suffix_id, sum(visits)::bigint FROM suffix_visits GROUP BY suffix_id
 
+-- Each with the number of hosts of its domain that are in rows before it.
 -- name: add_host
 INSERT INTO hosts (id, host, domain_id, number)
-SELECT 1 + coalesce((SELECT max(h.id) FROM hosts h WHERE h.id >= $2 >> 40 << 40 AND h.id < (($2 >> 40) + 1) << 40), $2 >> 40 << 40),
-    $1, id, hosts
-FROM domains WHERE id = $2
-RETURNING id
+SELECT coalesce((SELECT max(h.id) FROM hosts h WHERE h.id >= new.domain_id >> 40 << 40
+        AND h.id < ((new.domain_id >> 40) + 1) << 40), new.domain_id >> 40 << 40)
+    + row_number() OVER (PARTITION BY new.domain_id >> 40 ORDER BY new.row_number), new.host, d.id, d.hosts + new.ahead
+FROM (/*rows host text, ahead integer, domain_id bigint*/) new JOIN domains d ON d.id = new.domain_id
 
 -- name: count_host
-UPDATE domains SET hosts = hosts + 1 WHERE id = $1
+UPDATE domains SET hosts = domains.hosts + new.hosts FROM (/*rows hosts integer, id bigint*/) new WHERE domains.id = new.id
 
 -- name: last_url
 SELECT coalesce(max(id), 0) FROM urls
@@ -74,10 +76,11 @@ GROUP BY host_id, front
 ON CONFLICT (host_id, front) DO UPDATE SET place = excluded.place WHERE excluded.place < fronts.place
 
 -- name: front_truth
-SELECT front, min(place) FROM queue WHERE host_id = $1 GROUP BY front
+SELECT new.row_number, q.front, min(q.place) FROM (/*rows host_id bigint*/) new JOIN queue q ON q.host_id = new.host_id
+GROUP BY new.row_number, q.front
 
 -- name: leave_fronts
-DELETE FROM fronts WHERE host_id = $1
+DELETE FROM fronts USING (/*rows host_id bigint*/) old WHERE fronts.host_id = old.host_id
 
 -- name: settle_url
 WITH new AS (/*rows state smallint, available_at float8, front smallint, place float8, tries integer, reason text, answered integer,
@@ -303,6 +306,9 @@ FROM urls u WHERE u.id > $1 AND u.state = 0 AND (u.id >> 40)::integer = ANY(/*pa
 -- name: hosts_of
 SELECT u.id, u.host_id FROM (/*rows id bigint*/) new JOIN urls u ON u.id = new.id
 
+-- name: without_row
+SELECT new.id FROM (/*rows id bigint*/) new WHERE NOT EXISTS (SELECT 1 FROM urls u WHERE u.id = new.id)
+
 -- name: count_queued
 SELECT count(*) FROM queue
 
@@ -370,7 +376,7 @@ JOIN urls u ON u.id = c.url_id
 WHERE v.url_id = $1 AND c.revisit = 0 AND c.captured_at IS NOT NULL
 
 -- name: content_owner
-SELECT url_id FROM contents WHERE digest = $1
+SELECT new.row_number, c.url_id FROM (/*rows digest bytea*/) new JOIN contents c ON c.digest = new.digest
 
 -- name: set_host_clock
 UPDATE hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address,
@@ -381,9 +387,9 @@ WHERE hosts.id = new.id
 
 -- name: rest_host
 UPDATE hosts SET
-    rest_reason = CASE WHEN $1 > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
-    next_contact = greatest(next_contact, $1)
-WHERE id = $2
+    rest_reason = CASE WHEN new.until > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
+    next_contact = greatest(next_contact, new.until)
+FROM (/*rows until float8, id bigint*/) new WHERE hosts.id = new.id
 
 -- name: count_accesses
 UPDATE domains SET accesses = domains.accesses + new.accesses FROM (/*rows accesses bigint, id bigint*/) new
@@ -458,12 +464,12 @@ SELECT f.place, f.host_id FROM unnest(/*parts*/) p CROSS JOIN LATERAL
 ORDER BY f.place, f.host_id LIMIT $4
 
 -- name: host_record
-SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, coalesce(c.known, 0), coalesce(c.answered, 0),
-    h.number, d.suffix_id, h.next_contact, h.last_took, h.address, h.resolved, h.trouble, b.state, db.state, h.changing, m.state
-FROM hosts h JOIN domains d ON d.id = h.domain_id LEFT JOIN host_counts c ON c.host_id = h.id
+SELECT new.row_number, h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, coalesce(c.known, 0),
+    coalesce(c.answered, 0), h.number, d.suffix_id, h.next_contact, h.last_took, h.address, h.resolved, h.trouble, b.state,
+    db.state, h.changing, m.state
+FROM (/*rows host_id bigint*/) new JOIN hosts h ON h.id = new.host_id JOIN domains d ON d.id = h.domain_id LEFT JOIN host_counts c ON c.host_id = h.id
 LEFT JOIN budgets b ON b.host_id = h.id LEFT JOIN domain_budgets db ON db.domain_id = h.domain_id
 LEFT JOIN soft_missing m ON m.host_id = h.id
-WHERE h.id = $1
 
 -- name: host_name
 SELECT host FROM hosts WHERE id = $1
@@ -472,14 +478,16 @@ SELECT host FROM hosts WHERE id = $1
 SELECT next_contact FROM hosts WHERE id = $1
 
 -- name: host_robots
-SELECT origin, host_id, status, fetched_at, expires_at, body, unreachable_since, guessed_at FROM robots WHERE host_id = $1
+SELECT new.row_number, r.origin, r.host_id, r.status, r.fetched_at, r.expires_at, r.body, r.unreachable_since, r.guessed_at
+FROM (/*rows host_id bigint*/) new JOIN robots r ON r.host_id = new.host_id
 
 -- name: host_queue
-SELECT u.id, u.fingerprint, u.url, q.front, q.place, u.priority, u.depth, u.tries, u.hops, u.sitemap, nullif(u.visits, 0), u.modified,
-    (SELECT changefreq FROM hints WHERE url_id = u.id)
-FROM (SELECT front, place, url_id FROM queue WHERE host_id = $1 AND front = $2 AND (place, url_id) > ($3::float8, $4::bigint)
-    ORDER BY place, url_id LIMIT $5) q
-JOIN urls u ON u.id = q.url_id ORDER BY q.place, q.url_id
+SELECT new.row_number, u.id, u.fingerprint, u.url, q.front, q.place, u.priority, u.depth, u.tries, u.hops, u.sitemap,
+    nullif(u.visits, 0), u.modified, (SELECT changefreq FROM hints WHERE url_id = u.id)
+FROM (/*rows host_id bigint, front smallint, after_place float8, after_id bigint, most bigint*/) new CROSS JOIN LATERAL
+    (SELECT front, place, url_id FROM queue WHERE host_id = new.host_id AND front = new.front
+        AND (place, url_id) > (new.after_place, new.after_id) ORDER BY place, url_id LIMIT new.most) q
+JOIN urls u ON u.id = q.url_id ORDER BY new.row_number, q.place, q.url_id
 
 -- name: redirects_to
 WITH RECURSIVE chain (id, steps) AS (

@@ -327,26 +327,6 @@ CREATE TABLE soft_missing (
     state         text NOT NULL
 );
 
-CREATE TABLE elsewhere (
-    fingerprint   bigint PRIMARY KEY
-);
-CREATE TABLE outbox (
-    id            bigint GENERATED ALWAYS AS IDENTITY,
-    modified      double precision,
-    part          integer NOT NULL,
-    depth         integer NOT NULL,
-    hops          integer NOT NULL,
-    sitemap       integer NOT NULL,
-    via           smallint NOT NULL,
-    url           text NOT NULL,
-    page          text,
-    PRIMARY KEY (part, id)
-);
-CREATE TABLE brought (
-    url_id        bigint PRIMARY KEY,
-    page          text NOT NULL
-);
-
 CREATE TABLE orders (
     id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at            double precision NOT NULL,

@@ -71,9 +71,6 @@ SELECT u.memory_one, u.memory_two, v.at, h.changing
 FROM spread JOIN urls u ON u.id = spread.id JOIN visits v ON v.url_id = u.id JOIN hosts h ON h.id = u.host_id
 WHERE u.visits > 0 AND v.digest IS NOT NULL
 
--- name: number_in_outbox
-SELECT count(*) FROM outbox
-
 -- name: seeds_after
 SELECT url FROM seeds WHERE left(url, 1000) COLLATE "C" >= left($1, 1000) AND url > $1
 ORDER BY left(url, 1000) COLLATE "C", url LIMIT $2

@@ -49,7 +49,7 @@ def script(file: str) -> str:
 
 
 APPLICATION_ID = 0x676F7373  # "goss": tells our files from any other SQLite file
-VERSION = 22
+VERSION = 23
 """Of the schema (`user_version`)."""
 OLDEST = 17
 """The oldest version that is brought up to date."""
@@ -226,7 +226,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 STATEMENTS = (
-    *("queries.sql", "bulk_changes.sql", "outbox.sql", "orders.sql"),
+    *("queries.sql", "bulk_changes.sql", "orders.sql"),
     *("status.sql", "hosts.sql", "pages.sql", "explain.sql", "links.sql", "verify.sql"),
 )
 """The files whose statements can be called by name: those of `store.table`, then those of `reports.table`."""
@@ -319,6 +319,11 @@ class SqliteDatabase:
     @_translating
     def fetch_all(self, name: str, *values: object) -> list[tuple[Any, ...]]:
         return self.connection.execute(self._sql[name], values).fetchall()
+
+    @_translating
+    def fetch_each(self, name: str, rows: Sequence[tuple[object, ...]]) -> list[list[tuple[Any, ...]]]:
+        execute, sql = self.connection.execute, self._sql[name]
+        return [execute(sql, row).fetchall() for row in rows]
 
     @_translating
     def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:

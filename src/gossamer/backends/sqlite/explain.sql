@@ -20,9 +20,6 @@ FROM urls u JOIN hosts h ON h.id = u.host_id WHERE u.id = ?
 SELECT u.url, u.via, u.depth, u.found_on, s.source, s.added_at
 FROM urls u LEFT JOIN seeds s ON s.url = u.url WHERE u.id = ?
 
--- name: brought_from
-SELECT page FROM brought WHERE url_id = ?
-
 -- name: seed_place
 SELECT source, added_at FROM seeds WHERE url = ?
 
@@ -86,3 +83,10 @@ SELECT visits FROM suffixes WHERE suffix = ?
 
 -- name: robots_fact
 SELECT status, fetched_at, expires_at, body, guessed_at, guess FROM robots WHERE origin = ?
+
+-- One worker owns everything: there are no partitions.
+-- name: number_of_partitions
+SELECT NULL
+
+-- name: partition_owner
+SELECT NULL, NULL WHERE ? IS NULL

@@ -2,7 +2,7 @@
 -- then their rows. The text that is sought is no pattern.
 
 -- name: page_rows
-SELECT u.id, u.url, h.host, u.state, u.depth, u.via, u.found_at, coalesce(f.url, b.page), u.available_at, u.reason, u.links,
+SELECT u.id, u.url, h.host, u.state, u.depth, u.via, u.found_at, f.url, u.available_at, u.reason, u.links,
        v.at, v.status, v.size, v.mime, v.digest, v.title, v.took, v.etag, v.last_modified, d.url, v.redirect_to,
        w.name, v.warc_offset, v.warc_length, n.url, s.distance, v.language, v.canonical, v.truncated,
        coalesce(v.unverified, 0), coalesce(v.replaced, 0),
@@ -19,7 +19,6 @@ LEFT JOIN urls d ON d.id = v.duplicate_of
 LEFT JOIN signatures s ON s.url_id = u.id
 LEFT JOIN urls n ON n.id = s.near_duplicate_of
 LEFT JOIN urls f ON f.id = u.found_on
-LEFT JOIN brought b ON b.url_id = u.id
 LEFT JOIN warc_files w ON w.id = v.warc_file
 ORDER BY u.id
 
@@ -40,7 +39,7 @@ SELECT u.id, u.url, h.host, u.reason, u.tries, u.depth, u.found_at,
        (SELECT f.at     FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
        (SELECT f.status FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
        (SELECT f.detail FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
-       coalesce(p.url, b.page),
+       p.url,
        /*facts*/, coalesce(k.known, 0), coalesce(k.answered, 0), h.number, m.accesses, m.links, m.links_from_others,
        coalesce(x.visits, 0)
 FROM json_each(?) wanted
@@ -50,7 +49,6 @@ CROSS JOIN domains m ON m.id = u.domain_id
 LEFT JOIN host_counts k ON k.host_id = u.host_id
 LEFT JOIN suffixes x ON x.id = m.suffix_id
 LEFT JOIN urls p ON p.id = u.found_on
-LEFT JOIN brought b ON b.url_id = u.id
 ORDER BY u.id
 
 -- name: dead_ids_of

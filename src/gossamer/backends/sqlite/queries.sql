@@ -11,7 +11,7 @@ SELECT id, domain_id FROM hosts WHERE host = ?
 SELECT id FROM domains WHERE domain = ?
 
 -- name: add_domain
-INSERT INTO domains (domain, partition, suffix_id) VALUES (?, ?, ?)
+INSERT OR ROLLBACK INTO domains (domain, partition, suffix_id) VALUES (/*rows*/)(?, ?, ?)(/*rows*/)
 
 -- name: suffix_by_name
 SELECT id FROM suffixes WHERE suffix = ?
@@ -22,11 +22,15 @@ INSERT INTO suffixes (suffix) VALUES (?)
 -- name: suffix_visits
 SELECT id, visits FROM suffixes
 
+-- Each with the number of hosts of its domain that are in rows before it.
 -- name: add_host
-INSERT INTO hosts (host, domain_id, number) SELECT ?1, id, hosts FROM domains WHERE id = ?2
+WITH new (host, ahead, domain_id) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+INSERT OR ROLLBACK INTO hosts (host, domain_id, number)
+SELECT new.host, d.id, d.hosts + new.ahead FROM new CROSS JOIN domains d ON d.id = new.domain_id
 
 -- name: count_host
-UPDATE domains SET hosts = hosts + 1 WHERE id = ?
+WITH new (hosts, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
+UPDATE OR ROLLBACK domains SET hosts = domains.hosts + new.hosts FROM new WHERE domains.id = new.id
 
 -- name: last_url
 SELECT coalesce(max(id), 0) FROM urls
@@ -55,7 +59,7 @@ ON CONFLICT DO UPDATE SET place = min(place, excluded.place)
 SELECT front, min(place) FROM urls WHERE host_id = ? AND state = 0 GROUP BY front
 
 -- name: leave_fronts
-DELETE FROM fronts WHERE host_id = ?
+DELETE FROM fronts WHERE host_id IN (VALUES (/*rows*/)(?)(/*rows*/))
 
 -- name: settle_url
 WITH new (state, available_at, front, place, tries, reason, answered, digest, planned, one, two, last_modified, id) AS
@@ -252,6 +256,10 @@ FROM urls u NOT INDEXED WHERE id > ? AND state = 0 ORDER BY id LIMIT ?
 WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
 SELECT json_group_array(json_array(u.id, u.host_id)) FROM new CROSS JOIN urls u ON u.id = new.id
 
+-- name: without_row
+WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
+SELECT json_group_array(json_array(new.id)) FROM new WHERE NOT EXISTS (SELECT 1 FROM urls u WHERE u.id = new.id)
+
 -- name: count_queued
 SELECT count(*) FROM urls WHERE state = 0
 
@@ -317,10 +325,11 @@ UPDATE OR ROLLBACK hosts SET next_contact = new.next_contact, last_took = new.la
 FROM new WHERE hosts.id = new.id
 
 -- name: rest_host
-UPDATE hosts SET
-    rest_reason = CASE WHEN ?1 > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
-    next_contact = max(next_contact, ?1)
-WHERE id = ?2
+WITH new (until, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
+UPDATE OR ROLLBACK hosts SET
+    rest_reason = CASE WHEN new.until > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
+    next_contact = max(next_contact, new.until)
+FROM new WHERE hosts.id = new.id
 
 -- name: count_accesses
 WITH new (accesses, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))

@@ -54,9 +54,6 @@ SELECT u.memory_one, u.memory_two, v.at, h.changing
 FROM spread CROSS JOIN urls u ON u.id = spread.id CROSS JOIN visits v ON v.url_id = u.id CROSS JOIN hosts h ON h.id = u.host_id
 WHERE u.visits > 0 AND v.digest IS NOT NULL
 
--- name: number_in_outbox
-SELECT count(*) FROM outbox
-
 -- name: seeds_after
 SELECT url FROM seeds WHERE url > ? ORDER BY url LIMIT ?
 

@@ -5,12 +5,13 @@
 #    source ~/.local/share/bash_completion/gossamer
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_gossamer_subparsers=(crawl worker workers serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
+_shtab_gossamer_subparsers=(crawl worker workers migrate serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 
-_shtab_gossamer_crawl_option_strings=(-h --help --config --more --add-seeds --dir --store --unsafe-store --no-unsafe-store --blobs --cache --seeds --scope --max-pages --min-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
-_shtab_gossamer_worker_option_strings=(-h --help --store --dir --name --weight --unsafe-store --quiet)
-_shtab_gossamer_workers_option_strings=(-h --help --store --all --json --no-header)
-_shtab_gossamer_serve_option_strings=(-h --help --config --dir --store --unsafe-store --no-unsafe-store --blobs --cache --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --log-pages --query --exclude-domain --host --port --max-per-domain --json)
+_shtab_gossamer_crawl_option_strings=(-h --help --config --more --add-seeds --dir --store --unsafe-store --no-unsafe-store --blobs --cache --seeds --scope --max-pages --min-pages --max-depth --order --delay --delay-factor --concurrency --workers --partitions --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
+_shtab_gossamer_worker_option_strings=(-h --help --store --dir --name --weight --unsafe-store --metrics --log-pages --quiet)
+_shtab_gossamer_workers_option_strings=(-h --help --store --dir --all --json --no-header)
+_shtab_gossamer_migrate_option_strings=(-h --help --store --check)
+_shtab_gossamer_serve_option_strings=(-h --help --config --dir --store --unsafe-store --no-unsafe-store --blobs --cache --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --partitions --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --log-pages --query --exclude-domain --host --port --max-per-domain --json)
 _shtab_gossamer_demo_option_strings=(-h --help --pages --hosts --delay --dir --store --json --no-json --quiet --no-quiet)
 _shtab_gossamer_simweb_option_strings=(-h --help --port --dns-port --hosts --pages --seed --preset --tls --ca-file --log)
 _shtab_gossamer_status_option_strings=(-h --help --dir --store --blobs --json)
@@ -31,6 +32,8 @@ _shtab_gossamer_crawl___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_gossamer_crawl___seeds_COMPGEN=_shtab_compgen_files
 _shtab_gossamer_crawl___log_pages_COMPGEN=_shtab_compgen_files
 _shtab_gossamer_worker___dir_COMPGEN=_shtab_compgen_dirs
+_shtab_gossamer_worker___log_pages_COMPGEN=_shtab_compgen_files
+_shtab_gossamer_workers___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_gossamer_serve___config_COMPGEN=_shtab_compgen_files
 _shtab_gossamer_serve___dir_COMPGEN=_shtab_compgen_dirs
 _shtab_gossamer_serve___log_pages_COMPGEN=_shtab_compgen_files
@@ -67,9 +70,9 @@ _shtab_gossamer_export___extractor_choices=(fast trafilatura)
 _shtab_gossamer_simulate___web_choices=(simweb)
 _shtab_gossamer_dead_pos_0_choices=(list requeue drop)
 _shtab_gossamer_dead___class_choices=(failed corrupted)
-_shtab_gossamer_schema_pos_0_choices=(page status host dead explain crawl text link verify index serve dead-requeue dead-drop)
+_shtab_gossamer_schema_pos_0_choices=(page status host dead explain crawl text link verify index serve dead-requeue dead-drop worker)
 _shtab_gossamer_completion_pos_0_choices=(bash zsh fish)
-_shtab_gossamer_pos_0_choices=(crawl worker workers serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
+_shtab_gossamer_pos_0_choices=(crawl worker workers migrate serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 
 _shtab_gossamer_crawl_pos_0_nargs='*'
 _shtab_gossamer_crawl__h_nargs=0
@@ -94,6 +97,9 @@ _shtab_gossamer_workers___help_nargs=0
 _shtab_gossamer_workers___all_nargs=0
 _shtab_gossamer_workers___json_nargs=0
 _shtab_gossamer_workers___no_header_nargs=0
+_shtab_gossamer_migrate__h_nargs=0
+_shtab_gossamer_migrate___help_nargs=0
+_shtab_gossamer_migrate___check_nargs=0
 _shtab_gossamer_serve_pos_0_nargs='*'
 _shtab_gossamer_serve__h_nargs=0
 _shtab_gossamer_serve___help_nargs=0

@@ -50,8 +50,8 @@ function _shtab_gossamer_using
   test "$_shtab_gossamer_cmdpath" = "$argv"
 end
 
-set -g _shtab_gossamer_commands crawl worker workers serve demo simweb status hosts pages explain export index verify simulate dead schema completion
-set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --mime --min-pages --more --name --nodes --order --output --pages --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --weight --what --workers --zipf -o
+set -g _shtab_gossamer_commands crawl worker workers migrate serve demo simweb status hosts pages explain export index verify simulate dead schema completion
+set -g _shtab_gossamer_opts_with_value --allow-network --blobs --ca-file --cache --cap --changes --class --concurrency --config --crawl --cycle --days --delay --delay-factor --dir --dns --dns-port --exclude-domain --extractor --format --hook --host --hosts --language --limit --log --log-pages --max-depth --max-pages --max-per-domain --metrics --mime --min-pages --more --name --nodes --order --output --pages --partitions --plot --policy --port --preset --query --reason --redrawn --rest --scope --seed --seeds --sets --since --sites --sort --state --status --store --until --user-agent --web --weight --what --workers --zipf -o
 
 complete -c gossamer -e
 complete -c gossamer -f
@@ -77,6 +77,7 @@ complete -c gossamer -n '_shtab_gossamer_using crawl' -l delay -x -d 'wait at le
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l delay-factor -x -d 'wait at least X times as long as the last response took (default: 10)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l concurrency -x -d 'visit at most N hosts at a time (default: 80)'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l workers -x -d 'crawl with N processes, each with its own share of the domains (default: 1)'
+complete -c gossamer -n '_shtab_gossamer_using crawl' -l partitions -x -d 'split the domains of a new crawl on PostgreSQL in N parts'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l user-agent -x -d 'user agent; include a contact address'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l dns -x -d 'name server to use; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using crawl' -l allow-private -l no-allow-private -d 'permit private and loopback addresses'
@@ -96,14 +97,21 @@ complete -c gossamer -n '_shtab_gossamer_using worker' -l dir -xka "(__fish_comp
 complete -c gossamer -n '_shtab_gossamer_using worker' -l name -x -d 'name of this worker, and of its folder in DIR'
 complete -c gossamer -n '_shtab_gossamer_using worker' -l weight -x -d 'share of the domains (default: 1)'
 complete -c gossamer -n '_shtab_gossamer_using worker' -l unsafe-store -d 'accept a PostgreSQL server with fsync = off'
+complete -c gossamer -n '_shtab_gossamer_using worker' -l metrics -x -d 'port for the metrics of this worker, for Prometheus (default: none)'
+complete -c gossamer -n '_shtab_gossamer_using worker' -l log-pages -xka "(__fish_complete_path (commandline -ct))" -d 'append a line for each visited page to FILE'
 complete -c gossamer -n '_shtab_gossamer_using worker' -l quiet -d 'print no progress'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a workers -d 'list the workers that share a crawl, or ask one to leave'
 complete -c gossamer -n '_shtab_gossamer_using workers' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using workers' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE'
+complete -c gossamer -n '_shtab_gossamer_using workers' -l dir -xka "(__fish_complete_directories)" -d 'directory of a crawl by several workers on this machine'
 complete -c gossamer -n '_shtab_gossamer_using workers' -l all -d 'also workers that are gone'
 complete -c gossamer -n '_shtab_gossamer_using workers' -l json -d 'print one JSON object per line'
 complete -c gossamer -n '_shtab_gossamer_using workers' -l no-header -d 'print no column headings'
 complete -c gossamer -n '_shtab_gossamer_using workers; and test $_shtab_gossamer_npos -eq 0' -ka "list drain" -d 'default: list'
+complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a migrate -d 'bring the tables of a crawl on PostgreSQL up to date'
+complete -c gossamer -n '_shtab_gossamer_using migrate' -s h -l help -d 'show this help message and exit'
+complete -c gossamer -n '_shtab_gossamer_using migrate' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE'
+complete -c gossamer -n '_shtab_gossamer_using migrate' -l check -d 'only say what would be done; exit status 1 if there is something to do'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a serve -d 'crawl as a service that is controlled over HTTP'
 complete -c gossamer -n '_shtab_gossamer_using serve' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file (default: gossamer.toml if present)'
@@ -120,6 +128,7 @@ complete -c gossamer -n '_shtab_gossamer_using serve' -l delay -x -d 'wait at le
 complete -c gossamer -n '_shtab_gossamer_using serve' -l delay-factor -x -d 'wait at least X times as long as the last response took (default: 10)'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l concurrency -x -d 'visit at most N hosts at a time (default: 80)'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l workers -x -d 'crawl with N processes, each with its own share of the domains (default: 1)'
+complete -c gossamer -n '_shtab_gossamer_using serve' -l partitions -x -d 'split the domains of a new crawl on PostgreSQL in N parts'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l user-agent -x -d 'user agent; include a contact address'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l dns -x -d 'name server to use; several separated by commas'
 complete -c gossamer -n '_shtab_gossamer_using serve' -l allow-private -l no-allow-private -d 'permit private and loopback addresses'
@@ -231,7 +240,7 @@ complete -c gossamer -n '_shtab_gossamer_using verify' -l dir -xka "(__fish_comp
 complete -c gossamer -n '_shtab_gossamer_using verify' -l store -x -d 'store of the crawl: postgresql://HOST/DATABASE, or sqlite:DIR, the same as --dir DIR'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l blobs -x -d 'archive of the crawl: file:DIR or s3://BUCKET/PREFIX (default: its stored location)'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file of the crawl (default: gossamer.toml if present)'
-complete -c gossamer -n '_shtab_gossamer_using verify' -l repair -d 'repair what can be repaired safely; the crawl must not be running'
+complete -c gossamer -n '_shtab_gossamer_using verify' -l repair -d 'repair what can be repaired safely; the crawl must not be running, or only orphaned objects are deleted'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l json -d 'print a JSON object'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l quiet -d 'print no progress'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a simulate -d 'compare orderings or recrawl policies without fetching'
@@ -271,7 +280,7 @@ complete -c gossamer -n '_shtab_gossamer_using dead' -l no-header -d 'print no c
 complete -c gossamer -n '_shtab_gossamer_using dead; and test $_shtab_gossamer_npos -eq 0' -ka "list requeue drop" -d 'default: list'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a schema -d 'print the JSON Schema of an output'
 complete -c gossamer -n '_shtab_gossamer_using schema' -s h -l help -d 'show this help message and exit'
-complete -c gossamer -n '_shtab_gossamer_using schema; and test $_shtab_gossamer_npos -eq 0' -ka "page status host dead explain crawl text link verify index serve dead-requeue dead-drop" -d 'the output: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop'
+complete -c gossamer -n '_shtab_gossamer_using schema; and test $_shtab_gossamer_npos -eq 0' -ka "page status host dead explain crawl text link verify index serve dead-requeue dead-drop worker" -d 'the output: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop, worker'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a completion -d 'print a completion script for a shell'
 complete -c gossamer -n '_shtab_gossamer_using completion' -s h -l help -d 'show this help message and exit'
 complete -c gossamer -n '_shtab_gossamer_using completion; and test $_shtab_gossamer_npos -eq 0' -ka "bash zsh fish" -d 'the shell'

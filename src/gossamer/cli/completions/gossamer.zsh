@@ -18,6 +18,7 @@ _shtab_gossamer_commands() {
     export:'export pages, links, texts or the link graph'
     hosts:'list hosts: queue, delay, failures, traps'
     index:'write a CDXJ index of the WARC files, for replay tools'
+    migrate:'bring the tables of a crawl on PostgreSQL up to date'
     pages:'list known URLs'
     schema:'print the JSON Schema of an output'
     serve:'crawl as a service that is controlled over HTTP'
@@ -66,6 +67,7 @@ _shtab_gossamer_crawl_options=(
   "--delay-factor[wait at least X times as long as the last response took (default\: 10)]:X:"
   "--concurrency[visit at most N hosts at a time (default\: 80)]:N:"
   "--workers[crawl with N processes, each with its own share of the domains (default\: 1)]:N:"
+  "--partitions[split the domains of a new crawl on PostgreSQL in N parts]:N:"
   "--user-agent[user agent\; include a contact address]:TEXT:"
   "--dns[name server to use\; several separated by commas]:HOST:PORT:"
   {--allow-private,--no-allow-private}"[permit private and loopback addresses]"
@@ -190,6 +192,15 @@ _shtab_gossamer_index_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_gossamer_index_defaults_added=0
 
+_shtab_gossamer_migrate_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE]:URL:"
+  "--check[only say what would be done\; exit status 1 if there is something to do]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_gossamer_migrate_defaults_added=0
+
 _shtab_gossamer_pages_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--dir[crawl directory (default\: as in gossamer.toml, or crawl)]:DIR:_files -/"
@@ -208,7 +219,7 @@ _shtab_gossamer_pages_defaults_added=0
 
 _shtab_gossamer_schema_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  ":the output\: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop:(page status host dead explain crawl text link verify index serve dead-requeue dead-drop)"
+  ":the output\: page, status, host, dead, explain, crawl, text, link, verify, index, serve, dead-requeue, dead-drop, worker:(page status host dead explain crawl text link verify index serve dead-requeue dead-drop worker)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -230,6 +241,7 @@ _shtab_gossamer_serve_options=(
   "--delay-factor[wait at least X times as long as the last response took (default\: 10)]:X:"
   "--concurrency[visit at most N hosts at a time (default\: 80)]:N:"
   "--workers[crawl with N processes, each with its own share of the domains (default\: 1)]:N:"
+  "--partitions[split the domains of a new crawl on PostgreSQL in N parts]:N:"
   "--user-agent[user agent\; include a contact address]:TEXT:"
   "--dns[name server to use\; several separated by commas]:HOST:PORT:"
   {--allow-private,--no-allow-private}"[permit private and loopback addresses]"
@@ -312,7 +324,7 @@ _shtab_gossamer_verify_options=(
   "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE, or sqlite\:DIR, the same as --dir DIR]:URL:"
   "--blobs[archive of the crawl\: file\:DIR or s3\:\/\/BUCKET\/PREFIX (default\: its stored location)]:URL:"
   "--config[configuration file of the crawl (default\: gossamer.toml if present)]:FILE:_files"
-  "--repair[repair what can be repaired safely\; the crawl must not be running]"
+  "--repair[repair what can be repaired safely\; the crawl must not be running, or only orphaned objects are deleted]"
   "--json[print a JSON object]"
   "--quiet[print no progress]"
 )
@@ -327,6 +339,8 @@ _shtab_gossamer_worker_options=(
   "--name[name of this worker, and of its folder in DIR]:NAME:"
   "--weight[share of the domains (default\: 1)]:X:"
   "--unsafe-store[accept a PostgreSQL server with fsync \= off]"
+  "--metrics[port for the metrics of this worker, for Prometheus (default\: none)]:ADDRESS:PORT:"
+  "--log-pages[append a line for each visited page to FILE]:FILE:_files"
   "--quiet[print no progress]"
 )
 
@@ -336,6 +350,7 @@ _shtab_gossamer_worker_defaults_added=0
 _shtab_gossamer_workers_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--store[store of the crawl\: postgresql\:\/\/HOST\/DATABASE]:URL:"
+  "--dir[directory of a crawl by several workers on this machine]:DIR:_files -/"
   "--all[also workers that are gone]"
   "--json[print one JSON object per line]"
   "--no-header[print no column headings]"
@@ -373,6 +388,7 @@ _shtab_gossamer() {
         export) _arguments -C -s $_shtab_gossamer_export_options ;;
         hosts) _arguments -C -s $_shtab_gossamer_hosts_options ;;
         index) _arguments -C -s $_shtab_gossamer_index_options ;;
+        migrate) _arguments -C -s $_shtab_gossamer_migrate_options ;;
         pages) _arguments -C -s $_shtab_gossamer_pages_options ;;
         schema) _arguments -C -s $_shtab_gossamer_schema_options ;;
         serve) _arguments -C -s $_shtab_gossamer_serve_options ;;

@@ -10,7 +10,7 @@ from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
 from gossamer.model.formats import LongLink, long_link
-from gossamer.model.partition import ForeignUrl, OutboxUrl
+from gossamer.model.partition import ForeignUrl
 from gossamer.model.settlement import PageLinks
 from gossamer.model.task import Candidate, Task, Via, Visit
 from gossamer.model.units import Fingerprint, HostKey, Url
@@ -129,7 +129,7 @@ class Admission:
             if admits is not None and not admits(own_url, url):
                 excluded["hook"] += 1
                 continue
-            entering.append(_candidate(Candidate, (url, host, prints[i], depth, 0, via, found_on, 0, None, None)))
+            entering.append(_candidate(Candidate, (url, host, prints[i], depth, 0, via, found_on, 0, None)))
         return entering, links
 
     def declared_canonical(self, url: Url, page: PageContent) -> Url | None:
@@ -173,26 +173,6 @@ class Admission:
             else:
                 entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on, sitemap))
         return prints, entering
-
-    def admit_foreign(self, found: Sequence[OutboxUrl], excluded: Counter[str]) -> list[Candidate]:
-        """The candidates among URLs that other workers have found for this one, by our own rules."""
-        targets = [(o, self._canonicaliser.canonicalise(o.url)) for o in found]
-        known = [(o, target.host) for o, target in targets if isinstance(target, Canonical)]
-        prints = fingerprints(
-            self._identities.identities_of([o.url for o, _ in known], [host for _, host in known]), self._key
-        )
-        order = self._seen.classify(prints)
-        entering = []
-        for i in sorted(order.new + order.unsure):
-            o, host = known[i]
-            reason = (self.file_rules if o.sitemap else self.rules).may_enter(o.url, host, o.depth)
-            if reason is not None:
-                excluded[reason] += 1
-            else:
-                entering.append(
-                    Candidate(o.url, host, prints[i], o.depth, o.hops, o.via, 0, o.sitemap, o.modified, o.page)
-                )
-        return entering
 
     def admit_from_inbox(self, found: Sequence[ForeignUrl], excluded: Counter[str]) -> list[Candidate]:
         """The candidates among URLs that were sent to this worker, by its own rules. Seeds are always admitted.

@@ -6,14 +6,14 @@ from gossamer.crawl.observers import CrawlObserver
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.settlement import ProcessedDocument, Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import Visit
-from gossamer.model.units import Instant
+from gossamer.model.task import Via, Visit
+from gossamer.model.units import HostKey, Instant
 from gossamer.seen import Recent
 from gossamer.store.ports import OwnerCache, SentLinks
 
 SENT_IN_MEMORY = 1_000_000  # fingerprints, about 80 bytes each
 
-_STORED = UrlState.STORED  # looking up a member costs as much as a call
+_STORED, _SEED = UrlState.STORED, Via.SEED  # looking up a member costs as much as a call
 
 
 class DocumentOwners(CrawlObserver):
@@ -86,3 +86,44 @@ class SentLinkMemory:
         """The rules have changed: links that were refused by their owners may be welcome now. The scope of the next
         tier has to change too."""
         self._recent.clear()
+
+
+class SentLinkTest(CrawlObserver):
+    """Leaves links out of a batch that were put into the inboxes of their owners before, by this worker or another one
+    (`SentLinkMemory`). Only what a commit has put there counts as sent. In-links are not affected."""
+
+    def __init__(
+        self, memory: SentLinkMemory, owns: Callable[[int], bool], partition_of: Callable[[HostKey], int]
+    ) -> None:
+        """`owns`: whether this worker owns a partition."""
+        self.memory = memory
+        self._owns = owns
+        self._partition_of = partition_of
+        self._rules = self._rules_in_commit = 0  # changes of the rules so far
+        self.sent = 0  # links that no tier knew
+
+    async def leave_out_sent(self, batch: Batch) -> None:
+        """Before the batch is committed. Seeds stay, and so does what the batch has from an inbox."""
+        self._rules_in_commit = self._rules
+        own = {part for part, _ in batch.received}
+        partitions: dict[HostKey, int] = {}
+        foreign = []
+        for candidate in batch.candidates:
+            host = candidate.host
+            part = partitions.get(host)
+            if part is None:
+                part = partitions[host] = self._partition_of(host)
+            if part not in own and candidate.via is not _SEED and not self._owns(part):
+                foreign.append(candidate.fingerprint)
+        if foreign and (known := (await self.memory.known(foreign)).intersection(foreign)):
+            batch.candidates = [each for each in batch.candidates if each.fingerprint not in known or each.via is _SEED]
+
+    def committed(self, committed: Committed) -> None:
+        self.sent += len(committed.sent)
+        if self._rules_in_commit == self._rules:
+            self.memory.add(committed.sent)
+
+    def clear(self) -> None:
+        """The rules have changed (`SentLinkMemory.clear`). What is in a commit was sent by the former ones."""
+        self._rules += 1
+        self.memory.clear()

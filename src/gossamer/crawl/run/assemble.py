@@ -34,7 +34,7 @@ from gossamer.config.policies import (
 )
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.announcer import DocumentAnnouncer
-from gossamer.crawl.document.known import DocumentOwners
+from gossamer.crawl.document.known import DocumentOwners, SentLinkMemory, SentLinkTest
 from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
@@ -83,7 +83,7 @@ from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
 from gossamer.fetch.robots import RobotsPolicy
 from gossamer.filter.canonical import Canonical, Canonicaliser
-from gossamer.filter.domains import registrable_domain
+from gossamer.filter.domains import domain_of, registrable_domain
 from gossamer.filter.identity import Identities, LearnedParameter, LearningPolicy, ParameterLearner
 from gossamer.filter.links import LinkResolver
 from gossamer.frontier.breaker import BreakerPolicy
@@ -102,7 +102,6 @@ from gossamer.reports.readback import read_response
 from gossamer.reports.table.reader import TableReader
 from gossamer.seed.lists import Seed
 from gossamer.seen import SeenTest
-from gossamer.store.ports import PartitionOwner
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.refusals import RefusalReader
@@ -172,8 +171,6 @@ def assemble(
     *,
     add_seeds: bool = False,
     may_be_empty: bool = False,
-    part: PartitionOwner | None = None,
-    fingerprint_key: int | None = None,
     clock: Clock | None = None,
     fetcher: SchemeFetcher | None = None,
     worker: Worker | None = None,
@@ -181,8 +178,7 @@ def assemble(
     """Open or create the crawl in its directory or its store, with its seeds committed and its politeness clocks
     restored. `worker`: how to take part in a crawl that workers share.
 
-    Without a seed there is no crawl, unless it `may_be_empty`. A worker with a `part` owns the domains of that share
-    only, and shares the `fingerprint_key` of a new crawl with the others. `clock` and `fetcher` replace those of the
+    Without a seed there is no crawl, unless it `may_be_empty`. `clock` and `fetcher` replace those of the
     configuration. Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
     policies, seeds = _policies_for(config), list(seeds)
@@ -200,8 +196,6 @@ def assemble(
             seeds,
             add_seeds,
             may_be_empty,
-            part,
-            secrets.randbits(63) if fingerprint_key is None else fingerprint_key,
             directory,
             tables,
             journal,
@@ -259,8 +253,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     resting_hosts = _resting_hosts(config, loader, policies.politeness, clock.now())
     state = CrawlState(_frontier_for(config, policies, loader, resting, resting_hosts), store, counters, clock)
     # The key is that of all workers; their random numbers differ.
-    number = opening.part.number if opening.part else member.epoch if member else 0
-    chance = random.Random(known.fingerprint_key + number)
+    chance = random.Random(known.fingerprint_key + (member.epoch if member else 0))
     network = _network_for(opening, policies, state, (resting, resting_hosts), chance, observers, fetcher)
     host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
     settler, events = Settler(state, planner, observers), OutcomeEvents()
@@ -268,12 +261,28 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     reordering = Reordering(policies.ordering, store)
     observers.subscribe(network.requester, counters, host_contexts, entry.feedback, requeue, reordering, events)
 
-    # Of this life, so that nothing is found that a store does not have which was replaced by an older copy.
-    epoch = secrets.randbits(63)
-    cache = open_cache(config.cache, known.crawl_id, epoch, epoch, known.announced, chance, observers.cache_failing)
+    epoch = secrets.randbits(63) if member is None else int(member.epoch)
+    cache = open_cache(
+        config.cache,
+        known.crawl_id,
+        # Without other workers that of this life: a directory may have been replaced by an older copy.
+        epoch if member is None else member.generation,
+        admission_rules_for(config, len(entry.scope_seeds)).version,
+        epoch,
+        known.announced,
+        chance,
+        observers.cache_failing,
+    )
     owners = None if cache is None else DocumentOwners(cache.owners, queries.content_owners)
     if owners is not None:
         observers.subscribe(owners)
+    sent_links: SentLinkTest | None = None
+    if member is not None:
+        memory = SentLinkMemory(None if cache is None else cache.sent_links)
+        partitions = member.partitions
+        sent_links = SentLinkTest(memory, member.owns, lambda host: domain_of(host, partitions)[1])
+        observers.subscribe(sent_links)
+        store.prepare = sent_links.leave_out_sent
     if cache is not None and cache.documents is not None:
         observers.subscribe(DocumentAnnouncer(cache.documents, texts=config.cache.text))
     documents = _documents_for(config, stored, entry, state, hosts, settler, owners)
@@ -365,6 +374,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         contents=documents.duplicates.contents,
         cache=cache,
         owners=owners,
+        sent_links=sent_links,
     )
     if member is not None:
         member.attach(crawl, stored.writer)
@@ -377,6 +387,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
 class _Stored(NamedTuple):
     """The store, and what was read from it."""
 
+    facts: Metadata
     known: KnownCrawl
     planner: RecrawlPlanner
     writer: TableWriter
@@ -394,7 +405,7 @@ def _open_store(opening: Opening, policies: _Policies) -> _Stored:
     planner = recrawl_planner_for(config, known.price, clock.now())
     writer = table_writer(opening, db, archive.captures, planner, policies.ordering)
     loader = TableLoader(opening.tables.open_reader() if opening.member is None else opening.member.open_reader())
-    return _Stored(known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)
+    return _Stored(Metadata(db), known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)
 
 
 class _Entry(NamedTuple):
@@ -481,9 +492,14 @@ def _readmission_for(
 ) -> Readmission:
     rules, known = admission_rules_for(opening.config, len(entry.scope_seeds)), stored.known.admission
     record = AdmissionRecord((rules,)) if known is None else known.changed_to(rules)
-    if record is not known:
+    is_left_to_others = opening.member is not None and not opening.member.begins_run
+    if is_left_to_others:
+        record = record.completed()
+    elif opening.member is not None:
+        stored.facts.save_fact(ADMISSION_KEY, record.to_text())  # at once: workers that join know the new rules only
+    elif record is not known:
         state.store.batch.facts[ADMISSION_KEY] = record.to_text()
-    return Readmission(
+    readmission = Readmission(
         state,
         record,
         observers,
@@ -494,6 +510,9 @@ def _readmission_for(
         thread=stored.queries.thread,
         read_response=partial(read_response, stored.archive.reading),
     )
+    if is_left_to_others:
+        readmission.leave_to_others()
+    return readmission
 
 
 # --- frontier and network ------------------------------------------------------------------------

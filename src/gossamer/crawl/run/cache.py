@@ -38,6 +38,7 @@ class OpenCache(NamedTuple):
     sent_links: SentLinks
     documents: DocumentLog | None  # None: documents are not announced
     counts: Callable[[], CacheCounts]
+    change_rules: Callable[[int], None]  # gets the version of the rules from now on: of others nothing is found
 
 
 def check_cache(config: Config) -> None:
@@ -50,6 +51,7 @@ def open_cache(
     settings: CacheSection,
     crawl_id: str,
     generation: int,
+    rules_version: int,
     epoch: int,
     position: str | None,
     chance: random.Random,
@@ -57,9 +59,9 @@ def open_cache(
 ) -> OpenCache | None:
     """The cache that the settings name; None if they name none. Connects in the background.
 
-    `generation`: entries of other generations are not found. `epoch` numbers the announcements of this life of the
-    worker; `position` is what its last life has stored (`DocumentLog.position_after`). `on_change` gets the reason when
-    the cache fails and is no longer used, and None when it is used again.
+    Entries of another `generation` or `rules_version` are not found. `epoch` numbers the announcements of this life of
+    the worker; `position` is what its last life has stored (`DocumentLog.position_after`). `on_change` gets the reason
+    when the cache fails and is no longer used, and None when it is used again.
     """
     if settings.url is None:
         return None
@@ -68,7 +70,7 @@ def open_cache(
     from gossamer.backends.redis.known import CachedOwners, CachedSentLinks
     from gossamer.backends.redis.tier import CacheScope, CacheTier
 
-    scope = CacheScope(crawl_id, generation)
+    scope = CacheScope(crawl_id, generation, rules_version)
     tier = CacheTier(address, scope, chance=chance, timeout=settings.timeout, on_change=on_change)
     documents = RedisDocumentLog(tier, epoch, settings.documents, position) if settings.documents else None
 
@@ -77,8 +79,11 @@ def open_cache(
         sent = (0, 0) if documents is None else (documents.announced, documents.unannounced)
         return CacheCounts(found.is_open, found.failures, *sent)
 
+    def change_rules(version: int) -> None:
+        tier.scope = tier.scope._replace(rules_version=version)
+
     tier.connect_soon()
-    return OpenCache(tier, CachedOwners(tier), CachedSentLinks(tier), documents, counts)
+    return OpenCache(tier, CachedOwners(tier), CachedSentLinks(tier), documents, counts, change_rules)
 
 
 def read_documents(

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,7 +21,7 @@ from gossamer.config.policies import (
     trap_exemption,
 )
 from gossamer.crawl.document.admission import Admission
-from gossamer.crawl.document.known import DocumentOwners
+from gossamer.crawl.document.known import DocumentOwners, SentLinkTest
 from gossamer.crawl.engine import Engine
 from gossamer.crawl.run.cache import OpenCache
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -41,9 +41,10 @@ from gossamer.fetch.ports import SchemeFetcher
 from gossamer.frontier.frontier import Frontier
 from gossamer.model.units import HostKey, Seconds
 from gossamer.observe.audit import PolitenessAudit
+from gossamer.observe.snapshot import SharingCounts
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.table.reader import TableReader
-from gossamer.store.ports import ContactJournal, Delivery, Tables
+from gossamer.store.ports import ContactJournal, Database, Delivery, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.threads import ReaderThread, WriterThread
 
@@ -63,12 +64,59 @@ class CrawlMember(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def begins_run(self) -> bool:
+        """Whether this process starts a run of the crawl, and no other worker takes part yet."""
+        ...
+
+    @property
+    def takes_orders(self) -> bool:
+        """Whether orders are left to this worker."""
+        ...
+
+    @property
+    def rules_version(self) -> int:
+        """The version of rules, settings and seeds, as of the last heartbeat."""
+        ...
+
+    catch_up: Callable[[], Awaitable[None]] | None
+    """Applies the latest rules and settings. Called before orders and seeds from other workers are taken in."""
+
+    def open_reader(self) -> Database:
+        """A connection that reads the partitions of this worker. Raises StoreFailed."""
+        ...
+
+    def owns_host(self, host: HostKey) -> bool:
+        """Whether the host is in a partition of this worker."""
+        ...
+
+    def on_rules_changed(self) -> None:
+        """There may be another limit of pages."""
+        ...
+
+    async def announce_rules(self, config: str, max_pages: int | None) -> None:
+        """Have all workers use another configuration. Raises StoreFailed."""
+        ...
+
+    async def stop_crawl(self) -> None:
+        """Have all workers finish their visits and leave. Raises StoreFailed."""
+        ...
+
     async def run(self) -> None:
         """Beside the engine, until cancelled. Raises WorkerEnded."""
         ...
 
     def on_history_lost(self) -> None:
         """The store has lost commits that it had acknowledged. Raises StoreFailed."""
+        ...
+
+    def retire(self) -> None:
+        """Give up all partitions after the last commit, and take no others, in the thread of the store. Raises
+        StoreFailed, WorkerEnded."""
+        ...
+
+    def counts(self) -> SharingCounts:
+        """For the metrics."""
         ...
 
     def leave(self) -> None:
@@ -112,11 +160,16 @@ class Crawl:
     contents: ContentSeen[int]
     cache: OpenCache | None
     owners: DocumentOwners | None  # None without a cache
+    sent_links: SentLinkTest | None  # None where no workers share the crawl
     member: CrawlMember | None = None  # where workers share the crawl
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
         return TableReader(self.tables.open_reader())
+
+    def open_own_reader(self) -> CrawlReader:
+        """The same; windows of URLs have those of this worker only."""
+        return self.open_reader() if self.member is None else TableReader(self.member.open_reader())
 
     def change_rules(self, config: Config) -> None:
         """Take scope rules, limits, host settings, priority rules and recrawl settings from another configuration, at
@@ -132,21 +185,33 @@ class Crawl:
             self.trap_accounts.change_exemption(trap_exemption(config))
         self.reordering.change_rules(priorities)
         self.engine.readmission.change_rules(admission_rules_for(config, len(self.scope_seeds)))
+        self.forget_sent_links()
         requeue = self.engine.requeue
         requeue.planner.reconfigure(config.recrawl, policy, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
         self.engine.pump_soon()
 
+    def forget_sent_links(self) -> None:
+        """The rules have changed: links that their owners refused may be welcome now."""
+        if self.sent_links is not None:
+            self.sent_links.clear()
+        if self.cache is not None:
+            self.cache.change_rules(self.engine.readmission.rules.with_seed_hosts(len(self.scope_seeds)).version)
+
     def change_page_limit(self, pages: int | None) -> None:
-        """Stop when this number of pages is stored; None for no limit. Not for a worker, whose part of the limit the
-        supervisor sets."""
+        """Stop when this number of pages is stored; None for no limit. Not for one of several workers."""
         self.engine.change_page_limit(pages)
 
     async def until_delivered(self, may_leave: Callable[[], bool] = lambda: False) -> None:
-        """After the engine has ended: wait until nothing is left in the spool, or until that may be left there."""
-        if self.delivery is not None and not self.delivery.is_done:
-            self.delivery.announce_wait()
-        while self.delivery is not None and not self.delivery.is_done and not may_leave():  # noqa: ASYNC110
+        """After the engine has ended: wait until nothing is left in the spool, or until that may be left there. Other
+        workers crawl meanwhile what was this one's."""
+        if self.delivery is None or self.delivery.is_done:
+            return
+        self.delivery.announce_wait()
+        if self.member is not None:
+            with suppress(StoreFailed, WorkerEnded):  # then that is done at the end, or they take over
+                await self.store.call(self.member.retire)
+        while not self.delivery.is_done and not may_leave():  # noqa: ASYNC110
             await asyncio.sleep(0.05)  # its thread knows nothing of the event loop
 
     async def close(self) -> None:
@@ -161,6 +226,7 @@ class Crawl:
         self.engine.readmission.close()
         self.loader.close()
         if self.member is not None:
+            self.store.finish()  # a server that is away is not waited for any more
             with suppress(StoreFailed, WorkerEnded):  # then others take over
                 await self.store.call(self.member.leave)
             self.member.close()

@@ -1,15 +1,13 @@
 """The files in a crawl's directory: what they are called, and which process may use them.
 
-A crawl by several workers has a directory for each of them, DIR/worker-1, DIR/worker-2 and so on, and DIR/workers.json,
-which says how many there are.
+In a crawl by several workers each has a directory of its own, DIR/worker-1, DIR/worker-2 and so on, for its lock, its
+log and its contact journal.
 """
 
 import errno
 import fcntl
-import json
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,11 +18,14 @@ DATABASE: Final = "crawl.db"
 ARCHIVE: Final = "warc"
 SPOOL: Final = "spool"
 """Captures that wait for object storage."""
+SERVER: Final = "postgres"
+"""The private server of a crawl by several workers."""
 LOCK: Final = "crawl.lock"
 LOG: Final = "crawl.log"
 STATUS: Final = "status.json"
 TOKEN: Final = "service.token"
-WORKERS: Final = "workers.json"
+_OLD_WORKERS: Final = "workers.json"
+"""Of crawls by several workers of earlier versions."""
 WORKER: Final = "worker.json"
 """The name of the worker, where workers share a crawl, and its last epochs."""
 INDEX: Final = "index.cdxj"
@@ -34,7 +35,7 @@ OWNER: Final = "crawl.id"
 _WORKER: Final = "worker-"
 _OURS = frozenset(
     {
-        *(DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, SPOOL, TOKEN, WORKERS, WORKER),
+        *(DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, SPOOL, SERVER, TOKEN, WORKER),
         *(CLOCK_FILE, OWNER),
     }
 )
@@ -55,10 +56,10 @@ class CrawlDirectory:
         self.status = path / STATUS
         self.token = path / TOKEN
         try:
-            if path.exists() and not path.is_dir():
-                raise DirectoryError(f"{path} is not a directory")
-            if archive and (path / WORKERS).exists():
-                raise NotThisCrawl(f"{path} holds a crawl by several workers; continue it with gossamer crawl")
+            for folder in (path, *path.parents):
+                if folder.exists() and not folder.is_dir():
+                    raise DirectoryError(f"{folder} is not a directory")
+            refuse_old_workers(path)
             self._check_contents()
             path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -86,7 +87,7 @@ class CrawlDirectory:
 
     def _check_contents(self) -> None:
         """A directory with other files in it and no crawl belongs to something else: write nothing into it."""
-        if not self.path.exists() or any((self.path / name).exists() for name in (DATABASE, WORKERS, OWNER)):
+        if not self.path.exists() or any((self.path / name).exists() for name in (DATABASE, OWNER)):
             return
         if others := self._other_files():
             raise NotThisCrawl(
@@ -110,19 +111,19 @@ class CrawlDirectory:
         except OSError as error:
             raise DirectoryError(f"cannot read {self.path / OWNER}: {error.strerror}") from error
 
-    def check_owner(self, crawl_id: str) -> None:
-        """Raises NotThisCrawl unless these are the files of a crawl whose store is elsewhere."""
+    def check_owner(self, crawl_id: str, store: str) -> None:
+        """Raises NotThisCrawl unless these are the files of a crawl whose store is elsewhere, at `store`."""
         if self.owner() != crawl_id:
             raise NotThisCrawl(
-                f"{self.path} is not the directory of the crawl in that store; choose the one that it was started with "
-                "by --dir"
+                f"{self.path} is not a directory of the crawl in {store} but of another one; choose one of that crawl, "
+                "or a new one, with --dir"
             )
 
-    def settle_owner(self, crawl_id: str) -> None:
+    def settle_owner(self, crawl_id: str, store: str) -> None:
         """Note whose files these are, if there are none yet. Raises NotThisCrawl if they are another crawl's."""
         own_archive = self.path / ARCHIVE
         if self.owner() is not None or self.database.exists() or (own_archive.is_dir() and any(own_archive.iterdir())):
-            return self.check_owner(crawl_id)
+            return self.check_owner(crawl_id, store)
         draft = self.path / f".{OWNER}.new"
         try:
             draft.write_text(crawl_id + "\n", encoding="utf-8")
@@ -147,8 +148,8 @@ class CrawlDirectory:
                 f"{self.path} holds other files besides its crawl ({', '.join(others[:3])}); move them, or choose "
                 "another directory"
             )
-        last = [f"{DATABASE}-wal", f"{DATABASE}-shm", DATABASE, WORKERS]
-        first = [ARCHIVE, SPOOL, STATUS, TOKEN, INDEX, CLOCK_FILE, *CONTACTS]
+        last = [f"{DATABASE}-wal", f"{DATABASE}-shm", DATABASE, SERVER, OWNER]
+        first = [ARCHIVE, SPOOL, STATUS, TOKEN, INDEX, CLOCK_FILE, WORKER, *CONTACTS]
         first += [entry.name for entry in self.path.iterdir() if entry.name.startswith((LOG, _WORKER))]
         try:
             for name in first + last:
@@ -163,14 +164,7 @@ class CrawlDirectory:
 
 def holder_of(directory: Path) -> int | None:
     """The process that is using the crawl, 0 if it does not say, None if there is none. Of several workers it is the
-    one that started them, or one of them that has outlived it."""
-    holder = _lock_holder(directory)
-    if holder is None and (directory / WORKERS).exists():
-        return next((found for part in parts_of(directory) if (found := _lock_holder(part)) is not None), None)
-    return holder
-
-
-def _lock_holder(directory: Path) -> int | None:
+    one that started them."""
     try:
         descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -185,112 +179,15 @@ def _lock_holder(directory: Path) -> int | None:
     return None
 
 
-# --- several workers -------------------------------------------------------------------------------------
-
-
-def parts_of(directory: Path) -> list[Path]:
-    """The directories of a crawl's workers: itself, if there is one worker. Raises NotThisCrawl."""
-    found = read_layout(directory)
-    return [directory] if found is None else [part_directory(directory, number) for number in range(found[0])]
-
-
-def part_directory(directory: Path, number: int) -> Path:
-    """Of the worker with this number, from 0; people count from 1."""
-    return directory / f"{_WORKER}{number + 1}"
-
-
-def existing_parts(directory: Path) -> list[Path]:
-    """As `parts_of`. Raises NotThisCrawl where the store of a worker is missing."""
-    parts = parts_of(directory)
-    for part in parts:
-        if parts != [directory] and not (part / DATABASE).exists():
-            running = (
-                "; the crawl is running and may be about to make it" if _lock_holder(directory) is not None else ""
-            )
-            raise NotThisCrawl(
-                f"{directory} holds a crawl by {len(parts)} workers, and the part of one worker is missing: "
-                f"{part / DATABASE} does not exist{running}"
-            )
-    return parts
-
-
-def holds_crawl(directory: Path) -> bool:
-    """Whether there is a crawl, by one worker or by several."""
-    return (directory / DATABASE).exists() or (directory / WORKERS).exists()
-
-
-def refuse_worker_share(directory: Path) -> None:
-    """Raises NotThisCrawl for the directory of one worker of several: alone, it would crawl the domains of the others
-    as well."""
-    whole = directory.absolute().parent
-    if (whole / WORKERS).exists() and directory.absolute() in parts_of(whole):
-        raise NotThisCrawl(f"{directory} is the part of one worker; the crawl is in {whole}: choose that with --dir")
-
-
-def read_layout(directory: Path) -> tuple[int, dict[str, object]] | None:
-    """The number of workers and the remembered options; None for a crawl by one worker, or no crawl."""
-    path = directory / WORKERS
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        workers, options = int(found["workers"]), dict(found["options"])
-        if workers < 1:
-            raise ValueError(workers)
-        return workers, options
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError as error:
-        file = next(each for each in (directory, *directory.parents) if each.exists())
-        raise NotThisCrawl(f"{file} is not a directory") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise NotThisCrawl(f"{path} cannot be read ({error})") from error
-
-
-def settle_layout(directory: Path, workers: int, options: Mapping[str, object], key: int) -> int | None:
-    """Write down the number of workers, which never changes. Raises NotThisCrawl where another number is on record.
-
-    Returns the fingerprint key of all workers, which is `key` for a new crawl; None if each has drawn its own, as they
-    did in older crawls."""
-    if (directory / DATABASE).exists():
+def refuse_old_workers(directory: Path) -> None:
+    """Raises NotThisCrawl for a crawl by several workers of an earlier version, each of which had a database of its
+    own, and for the directory of one of them."""
+    whole = directory.absolute()
+    if whole.name.startswith(_WORKER) and (whole.parent / _OLD_WORKERS).exists():
+        whole = whole.parent
+    if (whole / _OLD_WORKERS).exists():
         raise NotThisCrawl(
-            f"{directory} holds a crawl by one worker, not by {workers}; omit --workers, or choose another --dir"
+            f"{whole} holds a crawl by several workers of an earlier version, with a database for each of them. This "
+            "version cannot open it: export it with the version that wrote it, and start a new crawl in another --dir "
+            f"(its WARC files, in {whole / _WORKER}*/{ARCHIVE}, can be read by any tool)"
         )
-    found = read_layout(directory)
-    if found is not None and found[0] != workers:
-        raise NotThisCrawl(
-            f"{directory} holds a crawl by {found[0]} workers, not by {workers}; their parts cannot be joined: leave "
-            "--workers out, or choose another --dir"
-        )
-    made = _was_made(directory)
-    for part in parts_of(directory) if made else ():
-        if not (part / DATABASE).exists():
-            # A new one would be empty, and what the others have handed over to the old one would be lost.
-            raise NotThisCrawl(f"{part} is missing: restore it, or start a new crawl in another --dir")
-    shared = key if found is None else _shared_key(directory)
-    _write(directory, workers, options, made=made, key=shared)
-    return shared
-
-
-def parts_were_made(directory: Path) -> None:
-    """From now on a worker whose store is missing is an error."""
-    found = read_layout(directory)
-    if found is not None and not _was_made(directory):
-        _write(directory, *found, made=True, key=_shared_key(directory))
-
-
-def _was_made(directory: Path) -> bool:
-    path = directory / WORKERS
-    return path.exists() and bool(json.loads(path.read_text(encoding="utf-8")).get("made"))
-
-
-def _shared_key(directory: Path) -> int | None:
-    found: int | None = json.loads((directory / WORKERS).read_text(encoding="utf-8")).get("fingerprint_key")
-    return found
-
-
-def _write(directory: Path, workers: int, options: Mapping[str, object], *, made: bool, key: int | None) -> None:
-    draft = directory / f".{WORKERS}.new"
-    layout: dict[str, object] = {"workers": workers, "made": made, "options": options}
-    if key is not None:
-        layout["fingerprint_key"] = key
-    draft.write_text(json.dumps(layout, indent=1) + "\n", encoding="utf-8")
-    os.replace(draft, directory / WORKERS)

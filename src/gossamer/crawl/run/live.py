@@ -25,7 +25,8 @@ class LivePublisher:
     """Writes the status in a thread, one at a time, and without being waited for: the disk may be busy with commits.
     Owned by the event loop."""
 
-    def __init__(self, live: LiveStatus, take_snapshot: Callable[[], Snapshot]) -> None:
+    def __init__(self, live: LiveStatus, take_snapshot: Callable[[], Snapshot], *, is_on_server: bool = False) -> None:
+        self.is_on_server = is_on_server
         self._live = live
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-live")
         self._take_snapshot = take_snapshot

@@ -15,7 +15,7 @@ import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -34,19 +34,24 @@ from gossamer.cluster.ports import Session
 from gossamer.cluster.share import shares, shortfall, surplus
 from gossamer.cluster.shared_addresses import GatePlan, SharedAddresses, exchange
 from gossamer.cluster.watch import Silent
+from gossamer.config.load import CONFIG_KEY
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import WORKER
+from gossamer.crawl.run.worker_figures import FigureTaker
 from gossamer.errors import DirectoryError, LeaseLost, StoreFailed
 from gossamer.fetch.robots import parse_robots
+from gossamer.filter.domains import partition_of, registrable_domain
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.loads import HostLoaded
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.partition import ID_BITS, PartitionList
 from gossamer.model.requeue import REFRESHING
-from gossamer.model.task import HostRecord
-from gossamer.model.units import Epoch, Instant, Seconds
+from gossamer.model.states import UrlState
+from gossamer.model.task import HostRecord, Via
+from gossamer.model.units import Epoch, HostKey, Instant, Seconds
+from gossamer.observe.snapshot import SharingCounts
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.price import PRICE
 from gossamer.store.ports import Database, Tables
@@ -55,6 +60,8 @@ from gossamer.store.table.writer import TableWriter
 
 T = TypeVar("T")
 
+ORDERS = 0
+"""The partition whose owner applies orders, and looks again at what former rules refused."""
 TURN = 0.1
 """Seconds between two looks at the lease."""
 LOOK = 0.25
@@ -70,14 +77,16 @@ END = 0.5
 LONGEST_END = 5.0
 """... and at last."""
 _STATS = 1.0
+_COUNTS = 5.0
 _OWN_FACTS = frozenset({PRICE, TOKENS, PACE, POSITION_KEY})
 
 
 class SharedTables(Tables, Protocol):
     """The tables of a crawl that several workers share."""
 
-    def prepare(self) -> int:
-        """Create or migrate the tables. Returns the number of partitions. Raises NotThisCrawl, StoreFailed."""
+    def prepare(self, partitions: int | None = None) -> int:
+        """Create or migrate the tables. Returns the number of partitions; with another one than there is, raises
+        NotThisCrawl. Raises StoreFailed."""
         ...
 
     def open_session(self, waiting: Seconds) -> Session:
@@ -138,6 +147,12 @@ def rest_policy_for(politeness: PolitenessPolicy, terms: LeaseTerms) -> RestPoli
     return RestPolicy(Seconds(max(politeness.min_delay, adaptive)), terms.ttl)
 
 
+def _cut_off(began: float) -> Failed:
+    """The outcome of a request that would be sent, or answered, after the end of the lease."""
+    took = Seconds(boot_time() - began)
+    return Failed(Failure.INCOMPLETE_BODY, "cut off: the lease of the worker has ended", took, contacted=True)
+
+
 class Member:
     """One life of a worker. `owns` is for the thread of the store, everything else for the event loop."""
 
@@ -174,6 +189,7 @@ class Member:
         self.addresses = SharedAddresses(self._policy, politeness.min_delay, kept_for=terms.ttl)
         self._turned = boot_time()
         self._stats = "{}"
+        self._free = self._deaths = 0
         self.heartbeat = Heartbeat(
             tables.open_session(terms.waiting),
             self.epoch,
@@ -185,13 +201,17 @@ class Member:
         self._sending: set[asyncio.Task[FetchOutcome]] = set()
         self._cut_off: set[asyncio.Task[FetchOutcome]] = set()
         self._wants_grant = asyncio.Event()
+        self._limit_changed = False
         self._idle_since: float | None = None
+        self._may_end = False  # as far as this worker knows, when it is idle
         self._taking_in = asyncio.Lock()
         self._buried: set[Silent] = set()
+        self._beat_at_start = 0  # of this worker, when the run began
         self.is_alone = False
         """Whether there was no other worker when this one joined."""
         self._db: Database | None = None
-        self._keeps_open = False  # the crawl, for a service
+        self._retired = False  # takes no partitions any more
+        self.catch_up: Callable[[], Awaitable[None]] | None = None
         self._joined: Joined | None = None
         self._crawl: Crawl | None = None
         self._writer: TableWriter | None = None
@@ -241,6 +261,12 @@ class Member:
         self.owned.numbers = self.read.numbers = self._partitions.numbers()
         self.heartbeat.start()
 
+    @property
+    def partitions(self) -> int:
+        """Of the crawl."""
+        assert self._joined is not None, "joined first"
+        return self._joined.partitions
+
     def fact_name(self, name: str) -> str:
         """What each worker keeps for itself has its name, so that commits do not wait for each other's rows."""
         return f"{name}@{self.name}" if name in _OWN_FACTS else name
@@ -248,10 +274,38 @@ class Member:
     def owns(self, partition: int) -> bool:
         return partition in self._partitions
 
+    def owns_host(self, host: HostKey) -> bool:
+        """`CrawlMember`."""
+        return self.owns(partition_of(registrable_domain(host), self.partitions))
+
     def start_run(self, max_pages: int | None, due_by: Instant) -> None:
-        """A run of the crawl begins, for all workers. What a service that was killed has left open is not any more.
-        Raises StoreFailed."""
-        self._session.execute("start_run", max_pages, due_by, self.is_alone)
+        """A run of the crawl begins, for all workers. Raises StoreFailed."""
+        self._session.execute("start_run", max_pages, due_by)
+        self._beat_at_start = int(self._session.fetch_value("beat_of", self.epoch))
+
+    def state_of_run(self, view: View) -> str:
+        """The state of the crawl; one that was read before this run had begun is that of the last run."""
+        read_since = any(member.epoch == self.epoch and member.beat > self._beat_at_start for member in view.members)
+        return view.state if read_since else "running"
+
+    @property
+    def generation(self) -> int:
+        """Of the crawl; what a cache has of others is void."""
+        assert self._joined is not None, "joined first"
+        return self._joined.generation
+
+    @property
+    def begins_run(self) -> bool:
+        return self.is_alone and not self.joins
+
+    @property
+    def takes_orders(self) -> bool:
+        return ORDERS in self.read.numbers
+
+    @property
+    def rules_version(self) -> int:
+        assert self._joined is not None, "joined first"
+        return self._joined.rules_version if self.view is None else self.view.rules_version
 
     @property
     def view(self) -> View | None:
@@ -267,7 +321,7 @@ class Member:
     async def send(self, sending: Coroutine[Any, Any, FetchOutcome]) -> FetchOutcome:
         """`ContactPermit`: await a request, which is cut off at the end of the lease."""
         began = boot_time()
-        task = asyncio.ensure_future(sending)
+        task = asyncio.ensure_future(self._send_in_time(sending))
         self._sending.add(task)
         try:
             return await task
@@ -275,11 +329,18 @@ class Member:
             if task not in self._cut_off:
                 task.cancel()
                 raise
-            took = Seconds(boot_time() - began)
-            return Failed(Failure.INCOMPLETE_BODY, "cut off: the lease of the worker has ended", took, contacted=True)
+            return _cut_off(began)
         finally:
             self._sending.discard(task)
             self._cut_off.discard(task)
+
+    async def _send_in_time(self, sending: Coroutine[Any, Any, FetchOutcome]) -> FetchOutcome:
+        """The task of a request begins a turn of the loop after its permit, and the process may have been stopped in
+        between."""
+        if not self._may_go_on():
+            sending.close()
+            return _cut_off(boot_time())
+        return await sending
 
     def _may_go_on(self) -> bool:
         return boot_time() < self.heartbeat.lease.end()
@@ -317,8 +378,9 @@ class Member:
         crawl_delay = max((delay for delay in delays if delay is not None), default=None)
         return gap_after(self._politeness, Contact(Instant(0.0), Seconds(record.last_took), crawl_delay))[0]
 
-    def on_idle(self) -> None:
+    def on_idle(self, *, may_end: bool) -> None:
         """`CrawlSharing`."""
+        self._may_end = may_end
         if self._idle_since is None:
             self._idle_since = boot_time()
 
@@ -331,13 +393,13 @@ class Member:
         self._grants = PageGrants(self._db, _WriterFence(writer, self.epoch, self._run_pages))
         crawl.engine.sharing = self
         crawl.frontier.gates.share_with(self.addresses, crawl.clock.now())
-        crawl.frontier.keep_partitions(frozenset(self.read.numbers))
+        self._read_partitions()
 
     async def run(self) -> None:
         """Until cancelled. Raises WorkerEnded when this life is over: what is not committed must be dropped."""
         jobs = (self._keep_lease(), self._balance(), self._exchange(), self._take_in(), self._grant(), self._find_end())
         async with asyncio.TaskGroup() as group:
-            for job in (*jobs, self._publish()):
+            for job in (*jobs, self._publish(), self._count()):
                 group.create_task(job)
 
     async def _keep_lease(self) -> None:
@@ -365,32 +427,38 @@ class Member:
     # --- partitions -----------------------------------------------------------------------------------
 
     async def _balance(self) -> None:
-        crawl, _ = self._opened()
         while True:
             view = self.heartbeat.view
             if view is not None:
                 self._follow(view)
                 for silent in view.silent:
                     await self._bury(silent)
-                assert self._joined is not None
-                share = shares(self._joined.partitions, view.weights()).get(self.epoch, 0)
-                owned = dict.fromkeys(self._partitions.numbers(), 0)
-                for host_id in crawl.frontier.hosts_in_memory():
-                    owned[host_id >> ID_BITS] = owned.get(host_id >> ID_BITS, 0) + 1
-                if given := surplus({part: n for part, n in owned.items() if part in self._partitions}, share):
-                    await self._give(given)
-                elif missing := shortfall(len(self._partitions), share):
-                    await self._take(missing)
-                await self._see_to_rest()
+                if not self._retired:
+                    await self._even_out(view)
+                    await self._see_to_rest()
             await asyncio.sleep(LOOK if view is not None else TURN / 2)
+
+    async def _even_out(self, view: View) -> None:
+        """Give up what exceeds the share of this worker, or take what it lacks."""
+        crawl, _ = self._opened()
+        assert self._joined is not None
+        share = shares(self._joined.partitions, view.weights()).get(self.epoch, 0)
+        owned = dict.fromkeys(self._partitions.numbers(), 0)
+        for host_id in crawl.frontier.hosts_in_memory():
+            owned[host_id >> ID_BITS] = owned.get(host_id >> ID_BITS, 0) + 1
+        if given := surplus({part: n for part, n in owned.items() if part in self._partitions}, share):
+            await self._give(given)
+        elif missing := shortfall(len(self._partitions), share):
+            await self._take(missing)
 
     def _follow(self, view: View) -> None:
         """The state of the crawl is decided by all."""
         crawl, _ = self._opened()
         if any(member.draining and member.epoch == self.epoch for member in view.members) and not crawl.engine.stopping:
             crawl.engine.stop("requested")
-        if view.state in crawl_end.ENDED and not crawl.engine.stopping:
-            reason = {"finished": "finished", "page_limit": "page_limit"}.get(view.state, "requested")
+        state = self.state_of_run(view)
+        if state in crawl_end.ENDED and not crawl.engine.stopping:
+            reason = {"finished": "finished", "page_limit": "page_limit"}.get(state, "requested")
             crawl.engine.end(reason)  # type: ignore[arg-type]
 
     async def _bury(self, silent: Silent) -> None:
@@ -408,6 +476,8 @@ class Member:
 
         def take() -> list[Taken]:
             # In the thread of the store: within a commit, all statements see the same partitions.
+            if self._retired:
+                return []
             taken = writer.run(own)
             self._partitions.on_taken(taken, crawl.clock.now())
             self.owned.numbers = self._partitions.numbers()
@@ -424,6 +494,12 @@ class Member:
         crawl, _ = self._opened()
         self.read.numbers = self._partitions.numbers()
         crawl.frontier.keep_partitions(frozenset(self.read.numbers))
+        self._share_budget()
+
+    def _share_budget(self) -> None:
+        crawl, _ = self._opened()
+        if len(self._partitions):
+            crawl.engine.requeue.change_share(len(self._partitions) / self.partitions, crawl.clock.now())
 
     async def _give(self, given: list[int]) -> None:
         """Start no visit there, let open ones end, commit everything about them; then give them up."""
@@ -438,12 +514,15 @@ class Member:
             await crawl.store.until_committed()
 
             def give() -> None:
+                if self._retired:
+                    return
                 writer.run(lambda db: self._partitions.give(db, given))
                 self._partitions.on_given(given)
                 self.owned.numbers = self._partitions.numbers()
                 writer.forget_rows()
 
             await crawl.store.call(give)
+            self._share_budget()
 
     async def _see_to_rest(self) -> None:
         crawl, _ = self._opened()
@@ -483,18 +562,42 @@ class Member:
     async def _admit(self, messages: list[Message]) -> None:
         crawl, _ = self._opened()
         contents = unpack((message.kind.value, message.body) for message in messages)
+        if self.catch_up is not None and (contents.changes or any(url.via is Via.SEED for url in contents.urls)):
+            await self.catch_up()
         excluded: Counter[str] = Counter()
         batch = crawl.store.batch
         batch.candidates += crawl.admission.admit_from_inbox(contents.urls, excluded)
         batch.gains += contents.gains
         batch.hints += contents.hints
         batch.sitemap_names += contents.names
+        # A queued URL that its former owner excludes may be in flight here; its visit excludes it.
+        batch.bulk_changes += [change for change in contents.changes if change.from_state is not UrlState.QUEUED]
         batch.received += [(message.part, message.id) for message in messages]
         for reason, n in excluded.items():
             crawl.counters.count(batch, "excluded:" + reason, n)
         self._idle_since = None
         crawl.store.hasten()
         await crawl.store.until_commit()
+
+    # --- steering -------------------------------------------------------------------------------------
+
+    async def announce_rules(self, config: str, max_pages: int | None) -> None:
+        """`CrawlMember`."""
+
+        def announce(db: Database) -> None:
+            db.write_rows("set_fact", [(CONFIG_KEY, config)])
+            db.execute("change_page_limit", max_pages)
+
+        await self._call(announce)
+
+    async def stop_crawl(self) -> None:
+        """`CrawlMember`."""
+        await self._call(lambda db: db.execute("stop_crawl"))
+
+    def on_rules_changed(self) -> None:
+        """`CrawlMember`."""
+        self._limit_changed = True
+        self._wants_grant.set()
 
     # --- limit and end --------------------------------------------------------------------------------
 
@@ -507,9 +610,12 @@ class Member:
         while True:
             await self._wants_grant.wait()
             self._wants_grant.clear()
+            if self._limit_changed:
+                self._limit_changed = False
+                grants.lower_to(self._run_pages() + crawl.engine.in_flight + len(crawl.engine.documents))
             if not await crawl.store.call(grants.ask):
                 if crawl.engine.is_resting:
-                    self.on_idle()
+                    self.on_idle(may_end=True)
                 await asyncio.sleep(LOOK)
             crawl.engine.pump_soon()
 
@@ -520,15 +626,16 @@ class Member:
         pause = END
         while True:
             await asyncio.sleep(pause if self._idle_since is not None else END)
-            if self._idle_since is None or not crawl.engine.is_resting or crawl.engine.is_kept_open:
+            if self._idle_since is None or not crawl.engine.is_resting:
                 self._idle_since, pause = None, END
                 continue
             if writer.has_uncounted:
                 crawl.store.batch.count_links = True
                 await crawl.store.until_commit()
                 continue
-            await crawl.store.call(grants.give_back)
-            if (state := await self._call(_finish)) is not None:
+            await crawl.store.call(grants.give_back)  # also if the crawl goes on later: others may use them
+            may_end = self._may_end and not crawl.engine.is_kept_open
+            if may_end and (state := await self._call(_finish)) is not None:
                 crawl.engine.end("page_limit" if state == "page_limit" else "finished")
                 return
             self._idle_since = None  # until the engine says so again
@@ -540,30 +647,48 @@ class Member:
     async def _publish(self) -> None:
         """Tell others about this worker, and learn what they have counted."""
         crawl, _ = self._opened()
+        figures = FigureTaker(crawl, self.heartbeat)
         while True:
-            if crawl.engine.is_kept_open and not self._keeps_open:
-                await self._call(lambda db: db.execute("keep_open", True))
-                self._keeps_open = True
-            run = crawl.counters.run
-            lease = self.heartbeat.lease.end() - boot_time()
-            self._stats = json.dumps(
-                {
-                    "pages": self._run_pages(),
-                    "fetched": run["fetched"],
-                    "in_flight": crawl.engine.in_flight,
-                    "partitions": len(self._partitions),
-                    "lease": round(lease, 2) if lease > 0 else 0.0,
-                    "commit_seconds": round(crawl.store.commit_seconds / max(crawl.store.commits, 1), 4),
-                    "error": None if crawl.store.failing is None else str(crawl.store.failing),
-                    "directory": str(crawl.directory.path),
-                    "pid": os.getpid(),
-                }
-            )
+            self._stats = figures.take(self._run_pages(), self.heartbeat.lease.end() - boot_time()).encode()
             with suppress(StoreFailed):
                 crawl.counters.rebase(await crawl.reads.ask(crawl.loader.counters_of_others))
             await asyncio.sleep(_STATS)
 
+    async def _count(self) -> None:
+        """Ask now and then what the metrics show of the whole crawl."""
+        while True:
+            with suppress(StoreFailed):
+                found = await asyncio.to_thread(self._session.fetch_one, "free_and_deaths", self.name)
+                self._free, self._deaths = found or (0, 0)
+            await asyncio.sleep(_COUNTS)
+
+    def counts(self) -> SharingCounts:
+        """For the metrics."""
+        return SharingCounts(
+            lease=max(0.0, self.heartbeat.lease.end() - boot_time()),
+            partitions=len(self._partitions),
+            free=self._free,
+            workers=0 if self.view is None else len(self.view.members),
+            deaths=self._deaths,
+        )
+
     # --- the end of this life -------------------------------------------------------------------------
+
+    def retire(self) -> None:
+        """Give up all partitions after the last commit, and take no others: for the time in which captures are still
+        being delivered. Called in the thread of the store. Raises StoreFailed and WorkerEnded."""
+        _, writer = self._opened()
+        parts = self._partitions.numbers()
+
+        def give_all(db: Database) -> None:
+            self._membership_on(db).drain()
+            if parts:
+                self._partitions.give(db, parts)
+
+        writer.conclude(give_all)
+        self._retired = True
+        self._partitions.on_given(parts)
+        self.owned.numbers = self.read.numbers = []
 
     def leave(self) -> None:
         """Give everything up, after the last commit. Called in the thread of the store. Raises StoreFailed and
@@ -574,8 +699,6 @@ class Member:
         def give_all(db: Database) -> None:
             if parts:
                 self._partitions.give(db, parts)
-            if self._keeps_open:
-                db.execute("keep_open", False)
             self._membership_on(db).leave()
 
         held = GatePlan((), self.addresses.rests(self._opened()[0].clock.now()))

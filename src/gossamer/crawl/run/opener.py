@@ -2,8 +2,9 @@
 reading and for changes (`store` opens those of a crawl that is about to run). Besides `store`, the only module that
 imports backends.
 
-Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory or those of its workers,
-`postgresql://HOST/DATABASE`, or another of `STORES`. An archive is `file:DIR`, a folder of WARC files, by default the
+Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory, `postgresql://HOST/DATABASE`, or
+another of `STORES`. A crawl by several workers on one machine has a private server in its directory: `reachable` and
+`shared_store` start it and name its URL. An archive is `file:DIR`, a folder of WARC files, by default the
 one in the crawl directory, or `s3://BUCKET/PREFIX` (`gs:`, `az:`), objects of captures. Light: a command that only
 reads loads no fetcher.
 """
@@ -13,8 +14,11 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from urllib.parse import unquote
+
+import msgspec
 
 from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
@@ -28,18 +32,16 @@ from gossamer.config.load import Config, known_shape
 from gossamer.crawl.run.directory import (
     ARCHIVE,
     DATABASE,
+    SERVER,
     SPOOL,
     STATUS,
     CrawlDirectory,
-    existing_parts,
-    holds_crawl,
-    parts_of,
-    read_layout,
+    refuse_old_workers,
 )
-from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema
+from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema, UsageError
+from gossamer.model.partition import PARTITIONS
 from gossamer.model.units import Seconds
 from gossamer.observe.snapshot import StatusFile
-from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
 from gossamer.store.ports import ContactJournal, Database, LiveStatus, Tables
@@ -151,8 +153,8 @@ def shown_store(url: str) -> str:
 
 
 def shown_crawl(location: CrawlLocation) -> str:
-    """Where a crawl is, for people: its store, or its directory if that is the store."""
-    if location.store is None or store_kind(location.store).in_directory:
+    """Where a crawl is, for people: its store, or its directory if that contains the store."""
+    if location.store is None or store_kind(location.store).in_directory or has_private_store(location):
         return str(location.directory)
     return shown_store(location.store)
 
@@ -163,18 +165,30 @@ def is_on_server(location: CrawlLocation) -> bool:
     return not kind.in_directory and not kind.one_process
 
 
+STORE_PASSWORD = ("postgresql:", "PGPASSWORD")
+"""How URLs of stores with passwords begin, and the environment variable from which their driver takes a password."""
+
+
 def take_password(url: str) -> tuple[str, str | None]:
     """The URL of a store without its password, and the password if it has one."""
-    match = re.fullmatch(r"([a-z+]+://[^:/@]*):([^@]*)(@.*)", url)
-    return (url, None) if match is None else (match[1] + match[3], unquote(match[2]))
+    if (match := re.fullmatch(r"([a-z+]+://[^:/@]*):([^@]*)(@.*)", url)) is not None:
+        return match[1] + match[3], unquote(match[2])
+    if (match := re.fullmatch(r"([^?]*)\?(.*)", url)) is not None:
+        given = match[2].split("&")
+        kept = [each for each in given if not each.startswith("password=")]
+        if len(kept) < len(given):
+            (password,) = [each for each in given if each not in kept][-1:]
+            return match[1] + ("?" + "&".join(kept) if kept else ""), unquote(password.partition("=")[2])
+    return url, None
 
 
 def crawl_exists(location: CrawlLocation) -> bool:
     """Whether there is a crawl to be opened, by one worker or by several."""
     kind = store_kind(location.store)
     if kind.in_directory:
-        return holds_crawl(location.directory)
-    return not kind.one_process and _tables_of(location, location.directory).exist()
+        refuse_old_workers(location.directory)
+        return (location.directory / DATABASE).exists()
+    return not kind.one_process and _tables_of(location).exist()
 
 
 def archive_folder(blobs: str | None) -> Path | None:
@@ -204,75 +218,100 @@ def object_storage(blobs: str, seconds: float | None = None) -> "ObjectStorage":
     return ObjectStorage(blobs, seconds=seconds or READ_SECONDS)
 
 
-def _tables_of(location: CrawlLocation, part: Path) -> Tables:
+def _tables_of(location: CrawlLocation) -> Tables:
     """Of a crawl that exists, on whatever it was started."""
-    return store_kind(location.store).open_tables(location.store or "", part, True)
+    return store_kind(location.store).open_tables(location.store or "", location.directory, True)
 
 
-def _parts_of(location: CrawlLocation) -> list[Path]:
-    """The directories of all workers. Raises NotThisCrawl where the tables of one are missing."""
-    if store_kind(location.store).in_directory:
-        return existing_parts(location.directory)
-    return [location.directory]
+# --- private servers -------------------------------------------------------------------------------------
+
+
+def has_private_store(location: CrawlLocation) -> bool:
+    """Whether the store is a private server in the directory."""
+    kind = store_kind(location.store)
+    if not (kind.in_directory or kind.is_shared) or not (location.directory / SERVER).exists():
+        return False
+    return bool(_private_servers().has_private_server(location.directory))
+
+
+@contextmanager
+def reachable(location: CrawlLocation) -> Iterator[CrawlLocation]:
+    """A crawl that exists, with a store that can be connected to: a private server runs until the end of the block, or
+    longer if others use it. Raises UsageError, DirectoryError or StoreFailed if it cannot."""
+    if not store_kind(location.store).in_directory or not has_private_store(location):
+        yield location
+        return
+    with _private_servers().private_server(location.directory, create=False) as server:
+        yield location._replace(store=server.url)
+
+
+class SharedStore(NamedTuple):
+    """The store of a crawl that is about to run."""
+
+    config: Config  # names the store
+    restart: Callable[[], None] | None = None
+    """Starts a private server again, if it has ended. Call it now and then. Raises GossamerError."""
+
+
+@contextmanager
+def shared_store(config: Config) -> Iterator[SharedStore]:
+    """A store for `config.workers` workers: if none is named and there are several, or were in an earlier run, a
+    private server in the directory, which is created if there is none. It runs until the end of the block, or longer if
+    others use it. Raises UsageError, DirectoryError or StoreFailed if there can be none."""
+    location, kind = CrawlLocation.of(config), store_kind(config.store)
+    if config.workers > PARTITIONS:
+        raise UsageError(f"--workers: at most {PARTITIONS}, not {config.workers}")
+    if config.workers > 1 and kind.one_process:
+        raise UsageError(f"--store: {config.store} is for one process, not for {config.workers}")
+    private = has_private_store(location)
+    if not private and (config.workers == 1 or not kind.in_directory):
+        yield SharedStore(config)
+        return
+    if (location.directory / DATABASE).exists():
+        raise NotThisCrawl(
+            f"{location.directory} holds a crawl by one worker, not by {config.workers}; omit --workers, or choose "
+            "another --dir"
+        )
+    CrawlDirectory(location.directory, archive=False).close()  # raises if it is not ours, or in use
+    with _private_servers().private_server(location.directory) as server:
+        yield SharedStore(msgspec.structs.replace(config, store=server.url), server.start)
+
+
+def _private_servers() -> ModuleType:
+    try:
+        from gossamer.backends.postgres import private_server  # not part of every installation
+    except ImportError as error:
+        raise MissingExtra("a crawl by several workers", error.name or "psycopg", "workers") from error
+    return private_server
 
 
 # --- reading ---------------------------------------------------------------------------------------------
 
 
 class OpenCrawl:
-    """A crawl that is open for reading: the store of each worker, and the archive of all."""
+    """A crawl that is open for reading: its store and its archive."""
 
-    def __init__(self, location: CrawlLocation, parts: list[Path], readers: list[CrawlReader]) -> None:
+    def __init__(self, location: CrawlLocation, reader: CrawlReader) -> None:
         self._location = location
-        self.parts = parts
-        self.readers = readers
-
-    @property
-    def reader(self) -> CrawlReader:
-        """The first store: what concerns the whole crawl is in every one."""
-        return self.readers[0]
-
-    @property
-    def _is_by_one(self) -> bool:
-        return self.parts == [self._location.directory]
-
-    @property
-    def stores(self) -> list[WorkerStore]:
-        prefixes = [""] if self._is_by_one else [f"{part.name}/{ARCHIVE}/" for part in self.parts]
-        return [WorkerStore(reader, prefix) for reader, prefix in zip(self.readers, prefixes, strict=True)]
+        self.reader = reader
 
     @cached_property
     def archive(self) -> Archive:
-        """With the file names of `WorkerStore.full_name`."""
-        return self.archives[0] if self._is_by_one else _warc_files(self._location.directory)
-
-    @cached_property
-    def archives(self) -> list[Archive]:
-        """The archive of each worker, with the file names of its own store."""
-        return [
-            archive_in(_blobs_of(self._location.blobs, reader), part)
-            for part, reader in zip(self.parts, self.readers, strict=True)
-        ]
+        return open_archive(self._location, self.reader)
 
 
 @contextmanager
 def open_crawl(location: CrawlLocation) -> Iterator[OpenCrawl]:
-    """For reading; the crawl may be running. A store with an older schema is migrated first. Raises NotThisCrawl,
-    naming the part that is missing or cannot be used."""
-    parts = _parts_of(location)
-    with ExitStack() as opened:
-
-        def open_all() -> list[CrawlReader]:
-            tables = [_tables_of(location, part) for part in parts]
-            return [opened.enter_context(closing(TableReader(each.open_reader()))) for each in tables]
-
-        try:
-            readers = open_all()
-        except OldSchema:
-            opened.close()
-            _migrate(location)
-            readers = open_all()
-        yield OpenCrawl(location, parts, readers)
+    """For reading; the crawl may be running. A store with an older schema is migrated first. Raises NotThisCrawl."""
+    try:
+        reader = TableReader(_tables_of(location).open_reader())
+    except OldSchema:
+        if store_kind(location.store).is_shared:
+            raise  # it takes a command: others may use the store
+        _migrate(location)
+        reader = TableReader(_tables_of(location).open_reader())
+    with closing(reader):
+        yield OpenCrawl(location, reader)
 
 
 def remembered_options(location: CrawlLocation) -> dict[str, object]:
@@ -281,8 +320,6 @@ def remembered_options(location: CrawlLocation) -> dict[str, object]:
     if not crawl_exists(location):
         return {}
     try:
-        if (layout := read_layout(location.directory)) is not None:
-            return known_shape(layout[1])
         with open_crawl(location) as crawl:
             return known_shape(crawl.reader.status.options())
     except NotThisCrawl:
@@ -290,19 +327,18 @@ def remembered_options(location: CrawlLocation) -> dict[str, object]:
 
 
 def open_part(location: CrawlLocation) -> CrawlReader:
-    """The store of a crawl by one worker, or of one of several, for a reader of which there are several. Raises
-    NotThisCrawl, OldSchema or StoreFailed."""
+    """The store of a crawl, for a reader of which there are several. Raises NotThisCrawl, OldSchema or StoreFailed."""
     return TableReader(open_part_database(location))
 
 
 def open_part_database(location: CrawlLocation) -> Database:
     """The same as a bare connection, which only reads."""
-    return _tables_of(location, location.directory).open_reader(small=True)
+    return _tables_of(location).open_reader(small=True)
 
 
 def open_steering(location: CrawlLocation) -> Database:
-    """The store of a crawl by one worker, for orders and settings. Raises NotThisCrawl, OldSchema or StoreFailed."""
-    return _tables_of(location, location.directory).open_steering()
+    """The store of a crawl, for orders and settings. Raises NotThisCrawl, OldSchema or StoreFailed."""
+    return _tables_of(location).open_steering()
 
 
 def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str = SOLE_WORKER) -> LiveStatus:
@@ -315,16 +351,21 @@ def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str 
 
 def open_session(location: CrawlLocation) -> Session:
     """A connection for the protocol of workers, to a store that they share."""
-    tables = store_kind(location.store).open_tables(location.store or "", location.directory, True)
-    return cast(_SessionTables, tables).open_session(Seconds(5.0))
+    return cast(_SessionTables, _tables_of(location)).open_session(Seconds(5.0))
 
 
 class _SessionTables(Protocol):
     def open_session(self, waiting: Seconds) -> Session: ...
 
+    def schema_versions(self) -> tuple[int | None, int]: ...
+
+    def pending_migrations(self) -> list[int]: ...
+
+    def migrate(self) -> list[int]: ...
+
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
-    """The archive of a crawl by one worker."""
+    """The archive of a crawl."""
     return archive_in(_blobs_of(location.blobs, reader), location.directory)
 
 
@@ -333,7 +374,7 @@ def _blobs_of(blobs: str | None, reader: CrawlReader) -> str | None:
     return None if remembered is None else str(remembered)
 
 
-def archive_in(blobs: str | None, directory: Path, living: Container[int] = ()) -> Archive:
+def archive_in(blobs: str | None, directory: Path, living: Callable[[], Container[int]] = frozenset[int]) -> Archive:
     """The archive with this URL; without one, the folder in the directory of its worker. Objects that the worker could
     not deliver yet are read from its spool there; those of `living` epochs are not listed, since more may come at any
     time. Raises ConfigError, MissingExtra."""
@@ -373,8 +414,8 @@ def _warc_files(folder: Path) -> Archive:
 # --- changing --------------------------------------------------------------------------------------------
 
 
-class HeldPart(NamedTuple):
-    """The store and the archive of one worker, held for changes."""
+class HeldCrawl(NamedTuple):
+    """The store and the archive of a crawl, held for changes."""
 
     directory: Path
     editor: CrawlEditor
@@ -382,60 +423,107 @@ class HeldPart(NamedTuple):
 
 
 @contextmanager
-def hold_crawl(location: CrawlLocation) -> Iterator[list[HeldPart]]:
-    """For changes, while no other process uses the crawl: the parts of all workers. Raises NotThisCrawl or
-    DirectoryInUse; then nothing was changed."""
-    parts = _parts_of(location)
+def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
+    """For changes, while no other process uses the crawl. Raises NotThisCrawl or DirectoryInUse; then nothing was
+    changed."""
+    refuse_old_workers(location.directory)
+    end_killed_workers(location)
+    with ExitStack() as opened:
+        directory = CrawlDirectory(location.directory, archive=False)
+        opened.callback(directory.close)
+        editor = opened.enter_context(closing(TableEditor(_tables_of(location).open_writer())))
+        if not store_kind(location.store).in_directory:
+            directory.check_owner(editor.status.fact("crawl_id") or "", shown_crawl(location))
+        yield HeldCrawl(directory.path, editor, archive_in(_blobs_of(location.blobs, editor), directory.path))
+
+
+def end_killed_workers(location: CrawlLocation) -> None:
+    """Declare workers dead that were killed, where workers share the store: that takes some seconds. Raises
+    StoreFailed."""
     if store_kind(location.store).is_shared:
         with closing(open_session(location)) as session:
             end_silent_workers(session, LeaseTerms(), boot_time, sleep)
-    with ExitStack() as opened:
-        if parts != [location.directory]:
-            opened.callback(CrawlDirectory(location.directory, archive=False).close)
-        held = []
-        for part in parts:
-            held.append(CrawlDirectory(part, archive=False))
-            opened.callback(held[-1].close)
-        tables = [_tables_of(location, one.path) for one in held]
-        editors = [opened.enter_context(closing(TableEditor(each.open_writer()))) for each in tables]
-        if not store_kind(location.store).in_directory:
-            held[0].check_owner(editors[0].status.fact("crawl_id") or "")
-        yield [
-            HeldPart(one.path, editor, archive_in(_blobs_of(location.blobs, editor), one.path))
-            for one, editor in zip(held, editors, strict=True)
-        ]
+
+
+def living_workers(location: CrawlLocation) -> frozenset[int]:
+    """The epochs of the workers that are alive; none where workers do not share the store. Raises StoreFailed."""
+    if not store_kind(location.store).is_shared:
+        return frozenset()
+    with closing(open_session(location)) as session:
+        return frozenset(int(epoch) for epoch, *_ in session.fetch_all("members"))
+
+
+def objects_of_the_dead(location: CrawlLocation, reader: CrawlReader) -> Archive | None:
+    """The archive in object storage of a crawl whose workers are alive, without what those have put; None if it is
+    elsewhere. Raises ConfigError, MissingExtra."""
+    blobs = _blobs_of(location.blobs, reader)
+    if blobs is None or not in_object_storage(blobs):
+        return None
+    return archive_in(blobs, location.directory, lambda: living_workers(location))
+
+
+def forget_caches(location: CrawlLocation) -> None:
+    """What caches know about documents may not hold any more, where workers share the store. Raises StoreFailed."""
+    if store_kind(location.store).is_shared:
+        with closing(open_session(location)) as session, session.transaction():
+            _, generation, *_ = session.fetch_one("crawl_now") or (None, 0)
+            session.execute("raise_generation", generation)
 
 
 def remove_crawl(location: CrawlLocation) -> None:
     """Empty the directory of a crawl; nothing happens if there is none. Raises DirectoryInUse, or NotThisCrawl if its
     archive is elsewhere or there are other files; then nothing was changed."""
     directory = location.directory
-    if not crawl_exists(location):
-        return
     if not store_kind(location.store).in_directory:
-        raise NotThisCrawl(
-            f"{shown_crawl(location)} holds a crawl, and only one with all its files in its directory is removed: name "
-            "an empty database"
-        )
-    with ExitStack() as held:
-        whole = CrawlDirectory(directory, archive=False)
-        held.callback(whole.close)
-        for part in parts_of(directory):
-            if part != directory and part.exists():
-                held.callback(CrawlDirectory(part, archive=False).close)
-        with open_crawl(location) as crawl:
-            for part, reader in zip(crawl.parts, crawl.readers, strict=True):
-                blobs = _blobs_of(location.blobs, reader)
-                if blobs is not None and archive_folder(blobs) != (part / ARCHIVE).absolute():
-                    raise NotThisCrawl(
-                        f"{directory} has its archive in {blobs}; only a crawl with all its files in its directory "
-                        "is removed: choose another directory, or remove both yourself"
-                    )
-        whole.remove_crawl()
+        if crawl_exists(location):
+            raise NotThisCrawl(
+                f"{shown_crawl(location)} holds a crawl, and only one with all its files in its directory is removed: "
+                "name an empty database"
+            )
+        return
+    with reachable(location) as reached:
+        if not crawl_exists(reached):
+            return
+        held = CrawlDirectory(directory, archive=False)
+        with closing(held), open_crawl(reached) as crawl:
+            blobs = _blobs_of(location.blobs, crawl.reader)
+            if blobs is not None and archive_folder(blobs) != (directory / ARCHIVE).absolute():
+                raise NotThisCrawl(
+                    f"{directory} has its archive in {blobs}; only a crawl with all its files in its directory "
+                    "is removed: choose another directory, or remove both yourself"
+                )
+    with closing(CrawlDirectory(directory, archive=False)) as held:
+        if has_private_store(location):
+            _private_servers().check_unused(directory)
+        held.remove_crawl()
+
+
+class SchemaState(NamedTuple):
+    """The schema of a store that workers share."""
+
+    version: int
+    needed: int  # by this program
+    pending: list[int]  # migrations
+
+
+def schema_state(location: CrawlLocation) -> SchemaState:
+    """Raises NotThisCrawl if there is no crawl, or none that can be migrated."""
+    tables = cast(_SessionTables, _tables_of(location))
+    pending = tables.pending_migrations()
+    version, needed = tables.schema_versions()
+    return SchemaState(version or 0, needed, pending)
+
+
+def migrate_store(location: CrawlLocation) -> list[int]:
+    """Bring a store that workers share up to date, while no worker is alive. Returns the migrations that were run.
+    Raises DirectoryInUse, NotThisCrawl, StoreFailed."""
+    with closing(open_session(location)) as session:
+        end_silent_workers(session, LeaseTerms(), boot_time, sleep)
+    return cast(_SessionTables, _tables_of(location)).migrate()
 
 
 def _migrate(location: CrawlLocation) -> None:
-    """Bring the stores of all workers up to date. No other process may use the crawl."""
+    """Bring the store up to date. No other process may use the crawl."""
     try:
         with hold_crawl(location):
             pass

@@ -211,8 +211,14 @@ class Readmission:
         self._counts: ReadmissionCounts | None = None
         self._wanted = asyncio.Event()
         self._counted = asyncio.Event()  # the pages to be read are counted
+        self._is_left_to_others = False
         if record.reasons:
             self._begin()
+
+    @property
+    def rules(self) -> AdmissionRules:
+        """Those in force."""
+        return self._record.rules[-1]
 
     @property
     def is_pending(self) -> bool:
@@ -235,11 +241,33 @@ class Readmission:
         self._record = before.changed_to(rules.with_running(before.rules[-1]))
         if self._record is before:
             return
+        if self._is_left_to_others:
+            self._record = self._record.completed()
+            return
         self._save()
         if self._record.reasons:
             self._begin()
         else:
             self._wanted.clear()
+
+    def leave_to_others(self) -> None:
+        """Another worker makes the passes from now on, and goes on with one that is under way here."""
+        self._is_left_to_others = True
+        self._record = self._record.completed()
+        self._wanted.clear()
+
+    def take_over(self, stored: str | None) -> None:
+        """This worker makes the passes from now on. `stored`: the record of them in the store."""
+        if not self._is_left_to_others:
+            return
+        self._is_left_to_others = False
+        rules = self._record.rules[-1]
+        known = AdmissionRecord((rules,)) if stored is None else AdmissionRecord.from_text(stored)
+        self._record = known.changed_to(rules)
+        if self._record is not known:
+            self._save()
+        if self._record.reasons:
+            self._begin()
 
     def _begin(self) -> None:
         self._problems = []

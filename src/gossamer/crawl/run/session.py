@@ -22,7 +22,6 @@ from gossamer.extract.main_text import TextExtractor
 from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
 from gossamer.model.delivery import DeliveryStatistics
-from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
 from gossamer.observe.audit import Violation
@@ -72,8 +71,6 @@ async def session(
     *,
     hooks: Sequence[Hook] = (),
     may_be_empty: bool = False,
-    part: WorkerShare | None = None,
-    fingerprint_key: int | None = None,
     worker: Worker | None = None,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Displays and logs its progress, and releases everything at the end.
@@ -83,15 +80,13 @@ async def session(
     """
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
-    pages = _open_page_log(config)
+    pages = open_page_log(config)
     try:
         crawl = assemble(
             config,
             seeds,
             add_seeds=add_seeds,
             may_be_empty=may_be_empty,
-            part=part,
-            fingerprint_key=fingerprint_key,
             worker=worker,
         )
     except BaseException:
@@ -107,7 +102,8 @@ async def session(
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     location = CrawlLocation.of(config)._replace(directory=crawl.directory.path)
     name = SOLE_WORKER if crawl.member is None else crawl.member.name
-    live = LivePublisher(live_status(location, read_only=False, worker=name), watch.snapshot)
+    status = live_status(location, read_only=False, worker=name)
+    live = LivePublisher(status, watch.snapshot, is_on_server=crawl.member is not None)
     ticking = asyncio.create_task(_tick(watch, display, log, live))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())
@@ -158,7 +154,7 @@ async def _share(crawl: Crawl) -> None:
         crawl.engine.fail(first)
 
 
-def _open_page_log(config: Config) -> PageLog | None:
+def open_page_log(config: Config) -> PageLog | None:
     """The page log, if one is wanted. Raises UsageError for a file that cannot be opened."""
     if config.log.pages is None:
         return None
@@ -229,8 +225,8 @@ def _start_hooks(
 
 
 async def _tick(watch: "Watch", display: Display, log: EventLog, live: LivePublisher) -> None:
-    """Update the display four times a second, the live status every second (or as often, if the crawl takes orders),
-    and the log every ten."""
+    """Update the display four times a second, the live status every second (or as often, if one process takes orders:
+    on a server a row costs more than a file), and the log every ten."""
     ticks = 0
     while True:
         await asyncio.sleep(0.25)
@@ -238,7 +234,7 @@ async def _tick(watch: "Watch", display: Display, log: EventLog, live: LivePubli
         snapshot = watch.snapshot()
         display.update(snapshot)
         watch.log_delivery()
-        if ticks % 4 == 1 or live.steering is not None:
+        if ticks % 4 == 1 or (live.steering is not None and not live.is_on_server):
             live.publish(snapshot)
         if ticks % 40 == 0:
             _log_progress(log, snapshot)
@@ -343,6 +339,7 @@ class Watch:
             seen=crawl.admission.seen_statistics(),
             contents=crawl.contents.statistics(),
             owners=crawl.owners,
+            sent_links=crawl.sent_links,
             wakings=self._wakings,
             hosts_failing=self._failing,
         )
@@ -436,6 +433,7 @@ class Watch:
             loop_lag=self._lag,
             worst_loop_lag=self._worst_lag,
             politeness_violations=crawl.audit.violations,
+            sharing=None if crawl.member is None else crawl.member.counts(),
             internals=self._internals(),
             paused=crawl.engine.paused,
             stopping=crawl.engine.stopping,

@@ -4,15 +4,20 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 
 import uvloop
 
 from gossamer.config.load import Config
+from gossamer.config.overrides import Overrides
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.member import Worker
+from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.crawl.run.session import Display, session
+from gossamer.crawl.run.steering import Steering, read_settings, stored_config
 from gossamer.crawl.visit.host_context import PAUSED_LOOK
-from gossamer.errors import NameInUse, UsageError, WorkerEnded
+from gossamer.errors import NameInUse, StoreFailed, UsageError, WorkerEnded
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import Seed
@@ -32,14 +37,14 @@ def run_crawl(
 
     `reread` reads the configuration again; on SIGHUP its scope rules are applied.
     """
-    given = list(seeds)
+    given, worker = list(seeds), Worker()
     while True:
         try:
-            return uvloop.run(_run(config, given, add_seeds, display, reread))
+            return uvloop.run(_run(config, given, add_seeds, display, reread, worker))
         except NameInUse:
             raise
-        except WorkerEnded:  # of a crawl that workers share: join it again
-            continue
+        except WorkerEnded:  # of a crawl that workers share: join it again, by the rules of now
+            config, given, worker = stored_config(config), [], Worker(joins=True)
 
 
 def run_worker(config: Config, worker: Worker, *, display: Display) -> int:
@@ -51,7 +56,7 @@ def run_worker(config: Config, worker: Worker, *, display: Display) -> int:
         except NameInUse:
             raise
         except WorkerEnded:
-            continue
+            config = stored_config(config)
 
 
 async def _run(
@@ -60,25 +65,37 @@ async def _run(
     add_seeds: bool,
     display: Display,
     reread: Callable[[], Config] | None,
-    worker: Worker | None = None,
+    worker: Worker,
 ) -> tuple[int, Snapshot]:
     loop = asyncio.get_running_loop()
-    may_be_empty = worker is not None
+    version, stored = read_settings(CrawlLocation.of(config)) if worker.joins else (-1, Overrides())
     try:
-        async with session(config, seeds, add_seeds, display, may_be_empty=may_be_empty, worker=worker) as opened:
+        async with session(
+            stored.apply_limits(config), seeds, add_seeds, display, may_be_empty=worker.joins, worker=worker
+        ) as opened:
             # Objects made from here on are either short-lived or cached for long: collecting often would be a waste.
             gc.freeze()
             gc.set_threshold(50_000, 20, 50)
             interrupts = Interrupts(opened.crawl)
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, interrupts.on_signal, number)
-            if reread is not None:
-                loop.add_signal_handler(signal.SIGHUP, _change_rules, opened.crawl, reread, opened.log)
-            leaving = asyncio.create_task(_stop_when_all_paused(opened.crawl, opened.log, config.frontier.max_hosts))
+            crawl, log = opened.crawl, opened.log
+            jobs = {asyncio.create_task(_stop_when_all_paused(crawl, log, config.frontier.max_hosts))}
+            if crawl.member is not None:
+                overrides = replace(stored, hosts=crawl.hosts.overrides)
+                steering = Steering(opened, config, overrides, version, interrupts.on_signal, is_served=False)
+                jobs.add(loop.create_task(_steer(steering, crawl)))
+                if reread is not None:
+                    changing = partial(_reload, steering, reread, log)
+                    loop.add_signal_handler(signal.SIGHUP, lambda: jobs.add(loop.create_task(changing())))
+            elif reread is not None:
+                loop.add_signal_handler(signal.SIGHUP, _change_rules, crawl, reread, log)
             try:
                 await interrupts.run()
             finally:
-                leaving.cancel()
+                for job in jobs:
+                    job.cancel()
+                await asyncio.gather(*jobs, return_exceptions=True)
             last = opened.watch.last_snapshot()
     finally:
         # Not before: another Ctrl-C must not interrupt the cleanup.
@@ -87,8 +104,26 @@ async def _run(
     return interrupts.exit_status, last
 
 
+async def _steer(steering: Steering, crawl: Crawl) -> None:
+    """Apply what comes. What ends this ends the crawl."""
+    try:
+        await steering.run()
+    except Exception as error:
+        crawl.engine.fail(error)
+
+
+async def _reload(steering: Steering, reread: Callable[[], Config], log: EventLog) -> None:
+    """Have all workers apply a changed configuration after SIGHUP. An invalid one changes nothing; the log says why."""
+    try:
+        await steering.reload(reread())
+    except (UsageError, StoreFailed) as error:
+        log.event("rules.refused", error=str(error))
+    else:
+        log.event("rules.changed")
+
+
 def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> None:
-    """Apply a changed configuration after SIGHUP. An invalid one changes nothing; the log says why."""
+    """The same for a crawl by one worker."""
     try:
         config = reread()
         crawl.change_rules(config)

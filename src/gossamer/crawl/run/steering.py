@@ -1,6 +1,9 @@
 """Steers a running crawl: applies the orders and settings that other processes leave in its store
 (`store.table.orders`, which says how), and publishes what has taken effect.
 
+Of several workers each applies settings, and the one that takes orders applies these (`CrawlMember.takes_orders`). They
+learn with their heartbeats that there is something new: other settings, another configuration, or more seeds.
+
 Runs on the event loop of the crawl. An order adds to the open batch, like everything else that is stored, and its
 answer is part of the same batch.
 """
@@ -10,15 +13,16 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from gossamer.config.load import Config, shape_of
+from gossamer.config.admission import ADMISSION_KEY
+from gossamer.config.load import CONFIG_KEY, Config, config_following, config_to_text, shape_of
 from gossamer.config.overrides import HOST_DROPPED, OVERRIDES_KEY, HostOverrides, Limits, Overrides
 from gossamer.config.policies import canonicaliser_for
 from gossamer.crawl.run.live import RecentOutcomes
-from gossamer.crawl.run.opener import store_kind
+from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_part_database, store_kind
 from gossamer.crawl.run.rule_changes import LIMIT_REASONS, exclusions
 from gossamer.crawl.run.session import SNAPSHOTS_PER_SCAN, Session
 from gossamer.errors import ConfigError, StoreFailed
@@ -35,6 +39,7 @@ from gossamer.reports.records import DeadFilter, ExcludedUrl, LimitedUrl
 from gossamer.seed.lists import with_scheme
 from gossamer.store.ports import Database
 from gossamer.store.table.bulk_changes import DROPPED, MOST
+from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.orders import Order, OrderState, OrderTable, Settings, answer_order
 from gossamer.store.threads import ConnectionThread
 
@@ -51,19 +56,59 @@ _NOT_TEXT = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]").search
 _Pairs = list[tuple[int, str]]
 
 
+def read_settings(location: CrawlLocation) -> tuple[int, Overrides]:
+    """The settings stored with the crawl, and their version; none where there is no crawl yet."""
+    if not crawl_exists(location):
+        return 0, Overrides()
+    with closing(open_part_database(location)) as db:
+        version, text = Settings(db).read(OVERRIDES_KEY)
+    return version, Overrides.from_text(text)
+
+
+def stored_config(config: Config) -> Config:
+    """The configuration that the workers of a crawl share, with the options of one worker."""
+    with closing(open_part_database(CrawlLocation.of(config))) as db:
+        text = db.fetch_value("fact", CONFIG_KEY)
+    return config if text is None else config_following(config, str(text))
+
+
+class _Found(NamedTuple):
+    """What a look at the store finds."""
+
+    version: int
+    overrides: Overrides | None  # None: as before
+    orders: list[Order]
+    config: str | None = None  # of all workers
+    seeds: frozenset[Url] | None = None  # None: as many as before
+
+
 class Steering:
     """Applies orders and settings to one crawl."""
 
     def __init__(
-        self, opened: Session, config: Config, overrides: Overrides, version: int, on_stop: Callable[[], None]
+        self,
+        opened: Session,
+        config: Config,
+        overrides: Overrides,
+        version: int,
+        on_stop: Callable[[], None],
+        *,
+        is_served: bool = True,
     ) -> None:
         """`config`: without the overrides. `overrides`: the settings with which the crawl was opened, of this
-        `version`; they have the crawl's own overrides of hosts. `on_stop` is called when the run is to end."""
+        `version`; they have the crawl's own overrides of hosts. `on_stop` is called when the run is to end.
+        `is_served`: the run is that of a service, so a pause is not over."""
         self._opened = opened
         self._base = config
         self._overrides = overrides
         self._version = version
         self._on_stop = on_stop
+        self._is_served = is_served
+        self._member = opened.crawl.member
+        self._takes_orders = False
+        self._rules_version = 0 if self._member is None else self._member.rules_version
+        self._seeds = -1  # how many there are; unknown
+        self._connection = ConnectionThread(opened.crawl.tables.open_steering, "gossamer-orders")
         self._canonicaliser = canonicaliser_for(config)
         self._changing = asyncio.Lock()  # one change of rules at a time
         self._enforcement: asyncio.Task[None] | None = None
@@ -78,6 +123,8 @@ class Steering:
         self._looks = 0
         self._clean_at = 0.0  # monotonic
         opened.crawl.engine.pause(overrides.paused)
+        if self._member is not None:
+            self._member.catch_up = self._catch_up
 
     @property
     def config(self) -> Config:
@@ -90,37 +137,68 @@ class Steering:
         """Apply what comes until cancelled. While the store cannot be read nothing is applied."""
         crawl = self._opened.crawl
         poll = store_kind(self._base.store).poll_seconds
-        connection = ConnectionThread(crawl.tables.open_steering, "gossamer-orders")
+        connection = self._connection
         is_first = True
         try:
             while True:
+                found = None
                 try:
                     if is_first:
-                        await connection.run(self._end_former_run)
+                        if self._member is None or self._member.begins_run:
+                            await connection.run(self._begin_run)
                         is_first = False
                         self._begin()
-                    if crawl.clock.monotonic() >= self._clean_at:
-                        await connection.run(self._clean)
-                    version, text, orders = await connection.run(self._look)
+                    if self._member is not None:
+                        await self._follow_ownership(self._member.takes_orders)
+                    if self._must_look():
+                        if crawl.clock.monotonic() >= self._clean_at:
+                            await connection.run(self._clean)
+                        found = await connection.run(self._look)
                 except StoreFailed:
                     await asyncio.sleep(poll)
                     continue
-                await self._apply(version, text, orders)
-                await asyncio.sleep(_BUSY_POLL if orders else poll)
+                if found is not None:
+                    await self._apply(found)
+                await asyncio.sleep(_BUSY_POLL if found is not None and found.orders else poll)
         finally:
             for task in self._applying.values():
                 task.cancel()
             self._opened.live.steering = None
+            if self._member is not None:
+                self._member.catch_up = None
             connection.close()
 
+    def _must_look(self) -> bool:
+        member = self._member
+        return member is None or self._takes_orders or member.rules_version != self._rules_version
+
+    async def _follow_ownership(self, takes_orders: bool) -> None:
+        """Of several workers, the one that takes orders looks at refused links again, too."""
+        if takes_orders is self._takes_orders:
+            return
+        readmission = self._opened.crawl.engine.readmission
+        if takes_orders:
+            readmission.take_over(await self._connection.run(lambda db: Metadata(db).fact(ADMISSION_KEY)))
+        else:
+            readmission.leave_to_others()
+        self._takes_orders = takes_orders
+
+    async def _catch_up(self) -> None:
+        """Apply the latest settings, if the store answers."""
+        with suppress(StoreFailed):
+            await self._apply((await self._connection.run(self._look))._replace(orders=[]))
+
     def _begin(self) -> None:
-        """From now on the status says that orders are applied."""
+        """From now on the status says what is applied."""
         self._opened.crawl.engine.events.subscribe(self._outcomes)
         self._opened.live.steering = self._status
         self._opened.live.publish()
 
-    def _end_former_run(self, db: Database) -> None:
-        """Refuse orders to stop that were left by a run before this one: they meant that one."""
+    def _begin_run(self, db: Database) -> None:
+        """Refuse orders to stop that were left by a run before this one: they meant that one. A pause meant the
+        service; limits are in the options."""
+        if not self._is_served:
+            Settings(db).change(OVERRIDES_KEY, _without_service, {}, self._opened.crawl.clock.now())
         for order in OrderTable(db).new(_MOST_ORDERS):
             if order.kind == STOP:
                 answer_order(db, order.id, json.dumps("that run has ended"), OrderState.REFUSED)
@@ -131,20 +209,33 @@ class Steering:
         OrderTable(db).clear(Instant(clock.now() - _OLD))
         self._clean_at = clock.monotonic() + _OLD
 
-    def _look(self, db: Database) -> tuple[int, str | None, list[Order]]:
-        """The version of the settings, their text if it is another than before, and new orders."""
+    def _look(self, db: Database) -> _Found:
+        """What is new."""
         while self._refused:
             order_id, reason = self._refused.popitem()
             answer_order(db, order_id, json.dumps(reason), OrderState.REFUSED)
-        orders = OrderTable(db).new(_MOST_ORDERS)
-        version, text = Settings(db).version(), None  # after the orders: some are to be applied under new settings
-        if version != self._version:
-            version, text = Settings(db).read(OVERRIDES_KEY)
-        return version, text, orders
+        orders: list[Order] = []
+        if self._member is None or self._takes_orders:
+            orders = OrderTable(db).new(_MOST_ORDERS)
+        told = self._rules_version if self._member is None else self._member.rules_version
+        version, overrides = Settings(db).version(), None  # after the orders: some are to be applied under new settings
+        if version == self._version and told == self._rules_version:
+            return _Found(version, None, orders)
+        version, text = Settings(db).read(OVERRIDES_KEY)
+        overrides = Overrides.from_text(text)
+        if self._member is None:
+            return _Found(version, overrides, orders)
+        self._rules_version = told
+        seeds = int(db.fetch_value("number_of_seeds"))
+        facts = Metadata(db)
+        found = facts.seeds() if seeds != self._seeds else None
+        self._seeds = seeds
+        return _Found(version, overrides, orders, facts.fact(CONFIG_KEY), found)
 
-    async def _apply(self, version: int, text: str | None, orders: list[Order]) -> None:
-        if version != self._version:
-            await self._apply_settings(version, Overrides.from_text(text))
+    async def _apply(self, found: _Found) -> None:
+        version, overrides, orders = found[:3]
+        if overrides is not None:
+            await self._apply_settings(version, overrides, found.config, found.seeds)
         if self._opened.crawl.engine.stopping:
             return  # they are left to the next run
         for order in orders:
@@ -161,6 +252,8 @@ class Steering:
                 case "readmit":
                     await self._readmit_host(order)
                 case "stop":
+                    if self._member is not None:
+                        await self._member.stop_crawl()
                     await self._commit(order, lambda _: json.dumps(None))
                     self._on_stop()
                 case _:
@@ -204,18 +297,27 @@ class Steering:
 
     # --- settings --------------------------------------------------------------------------------
 
-    async def _apply_settings(self, version: int, wanted: Overrides) -> None:
+    async def _apply_settings(
+        self, version: int, wanted: Overrides, config: str | None = None, seeds: frozenset[Url] | None = None
+    ) -> None:
         """Bring these settings into force. They are published as such when all that follows from them at once is
         committed; to look at every known URL under other limits takes longer and goes on in the background."""
         async with self._changing:
             opened, before = self._opened, self._overrides
             hosts = HostOverrides()
             hosts.add(before.hosts)
+            if self._member is not None:
+                await self._follow_rules(config, seeds, wanted.limits)
             if wanted.limits is not None and wanted.limit_changes != before.limit_changes:
                 await self._change_limits(wanted.limits)
                 before.limit_changes = wanted.limit_changes
             before.hosts.replace_with(wanted.hosts)
             _log_hosts(opened.log, hosts, wanted.hosts)
+            if self._member is not None and not self._takes_orders:
+                for host in sorted(hosts.dropped - wanted.hosts.dropped):
+                    if self._member.owns_host(host):
+                        with suppress(StoreFailed):  # what this worker has excluded since the order was applied
+                            await self._readmit(host)
             if wanted.paused is not before.paused:
                 before.paused = wanted.paused
                 opened.crawl.engine.pause(wanted.paused)
@@ -244,6 +346,29 @@ class Steering:
             url_bytes=limits.url_bytes,
         )
 
+    async def _follow_rules(self, config: str | None, seeds: frozenset[Url] | None, limits: Limits | None) -> None:
+        """Use what the workers share: the configuration, the hosts of seeds, and whether limits override it."""
+        assert self._member is not None
+        crawl, before = self._opened.crawl, self.config
+        if seeds is not None:
+            found = (self._canonicaliser.canonicalise(url) for url in seeds)
+            self._extend_scope({url.host for url in found if isinstance(url, Canonical)} - crawl.scope_seeds)
+        if config is not None:
+            self._base = config_following(self._base, config)
+        if limits is None:
+            self._overrides.limits = None
+        self._member.on_rules_changed()
+        if self.config == before:
+            return
+        await self._end_enforcement()
+        try:
+            crawl.change_rules(self.config)
+        except ConfigError as error:
+            self._opened.log.event("rules.refused", error=str(error))
+            return
+        self._start_enforcement()
+        self._opened.log.event("rules.changed")
+
     async def reload(self, config: Config) -> None:
         """Apply another configuration, as `gossamer crawl` does on SIGHUP: its rules and its settings for hosts. The
         overrides still take precedence. Raises ConfigError; then nothing was changed."""
@@ -255,9 +380,12 @@ class Steering:
             except BaseException:
                 self._base = before
                 raise
-            self._opened.crawl.change_page_limit(config.max_pages)
             self._start_enforcement()
             await self._save_options()
+            if self._member is None:
+                self._opened.crawl.change_page_limit(config.max_pages)
+            else:
+                await self._member.announce_rules(config_to_text(config), config.max_pages)
 
     async def _save_options(self) -> None:
         """So that `gossamer crawl` continues with the same limits."""
@@ -309,7 +437,7 @@ class Steering:
             return excluded, allowed, found[1]
 
         await self._commit()  # what the former limits have excluded, so that the reader finds it
-        with closing(await self._open_reader()) as reader:
+        with closing(await asyncio.to_thread(crawl.open_own_reader)) as reader:
             windows = reader.dead_letters.limited(LIMIT_REASONS)
             while not self._is_superseded and (found := await asyncio.to_thread(next_changes, windows)) is not None:
                 excluded, allowed, left = found
@@ -386,13 +514,19 @@ class Steering:
         rules = self._rules_with_seeds(hosts)
         if rules is not crawl.admission.rules:
             crawl.admission.change_rules(rules)
+            crawl.forget_sent_links()
 
     # --- URLs ------------------------------------------------------------------------------------
 
     async def _readmit_host(self, order: Order) -> None:
-        """Requeue the URLs of a host that were excluded because it was dropped, as far as they are allowed. The answer
-        is their number."""
-        host, reasons = HostKey(json.loads(order.body)), (HOST_DROPPED,)
+        """The answer is the number of URLs."""
+        done = await self._readmit(HostKey(json.loads(order.body)))
+        await self._commit(order, lambda _: json.dumps(done))
+
+    async def _readmit(self, host: HostKey) -> int:
+        """Requeue the URLs of a host that were excluded because it was dropped, as far as they are allowed."""
+        reasons = (HOST_DROPPED,)
+        await self._commit()
         admission = self._opened.crawl.admission
         pages, files = admission.rules, admission.file_rules
 
@@ -411,7 +545,7 @@ class Steering:
             chunks = reader.dead_letters.excluded(reasons, host)
             while (ids := await asyncio.to_thread(next_allowed, chunks)) is not None:
                 done += await self._change_states(ids, UrlState.EXCLUDED, UrlState.QUEUED, reasons)
-        await self._commit(order, lambda _: json.dumps(done))
+        return done
 
     async def _change_dead(self, order: Order) -> None:
         """Requeue or drop dead letters: all of a kind, or those with the listed URLs. The answer is their number."""
@@ -462,6 +596,13 @@ class Steering:
             store.batch.answers[order.id] = answer
         store.hasten()
         await store.until_commit()
+
+
+def _without_service(text: str | None) -> str:
+    """Overrides for a run without the service."""
+    overrides = Overrides.from_text(text)
+    overrides.paused, overrides.limits = False, None
+    return overrides.to_text()
 
 
 def _log_hosts(log: EventLog, before: HostOverrides, now: HostOverrides) -> None:

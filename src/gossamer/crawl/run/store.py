@@ -5,6 +5,7 @@ import json
 import os
 import random
 import secrets
+from functools import partial
 from typing import NamedTuple
 
 from gossamer.backends.memory import MemoryArchive
@@ -55,7 +56,7 @@ from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE
 from gossamer.reports.ports import Archive
 from gossamer.seed.lists import Seed
-from gossamer.store.ports import CaptureFiles, ContactJournal, Database, Delivery, PartitionOwner, Tables
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database, Delivery, Tables
 from gossamer.store.table.metadata import Metadata, learned_parameters
 from gossamer.store.table.priorities import reorder
 from gossamer.store.table.writer import TableWriter
@@ -148,8 +149,6 @@ class Opening(NamedTuple):
     seeds: list[Seed]
     add_seeds: bool
     may_be_empty: bool
-    part: PartitionOwner | None
-    new_fingerprint_key: int  # for a crawl that has none
     directory: CrawlDirectory
     tables: Tables
     journal: ContactJournal
@@ -162,7 +161,7 @@ def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, 
     NotThisCrawl if there is no crawl to resume, and StoreFailed."""
     if not tables.exist() and not seeds:
         raise no_crawl_in(config)
-    tables.prepare()
+    tables.prepare(config.cluster.partitions)
     file = WorkerFile(directory.path)
     name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
     terms = LeaseTerms(Seconds(config.cluster.ttl))
@@ -199,7 +198,7 @@ def open_database(opening: Opening) -> Database:
     else:
         db = opening.tables.open_writer()
     facts = Metadata(db)
-    facts.settle_identity(opening.clock.now(), secrets.token_hex(8), opening.new_fingerprint_key)
+    facts.settle_identity(opening.clock.now(), secrets.token_hex(8), secrets.randbits(63))
     known_seeds = facts.seeds()
     # Also where a process was killed before its seeds were committed.
     if not known_seeds and not seeds and not opening.may_be_empty:
@@ -216,7 +215,7 @@ def open_database(opening: Opening) -> Database:
         )
     if is_on_server(CrawlLocation.of(opening.config)):
         try:
-            directory.settle_owner(facts.fact("crawl_id") or "")
+            directory.settle_owner(facts.fact("crawl_id") or "", place)
         except DirectoryError:
             db.close()
             raise
@@ -306,13 +305,12 @@ def table_writer(
     return TableWriter(
         db,
         captures,
-        domain_of,
+        domain_of if member is None else partial(domain_of, partitions=member.partitions),
         ordering,
         opening.clock,
         date_of_reported=planner.dates.date_of_reported,
         postpone=planner.dates.postpone,
         replan=planner.dates.replan,
-        part=opening.part,
         ownership=member,
         fact_name=str if member is None else member.fact_name,
     )
@@ -320,17 +318,13 @@ def table_writer(
 
 def commit_seeds(opening: Opening, writer: TableWriter, admission: Admission, recovered: RecoveredContacts) -> None:
     """Commit the seeds that are new, and the politeness clocks that were recovered from the contact journal."""
-    part, now = opening.part, opening.clock.now()
+    now = opening.clock.now()
     first = Batch()
     if opening.member is not None:
         opening.member.adopt(now)
     first.hosts = {host.host_id: host for host in recovered.clocks}
     first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in opening.seeds]
-    first.candidates = [
-        admission.admit_seed(seed.url, seed.host)
-        for seed in opening.seeds
-        if part is None or part.owns(domain_of(seed.host)[1])
-    ]
+    first.candidates = [admission.admit_seed(seed.url, seed.host) for seed in opening.seeds]
     if first:
         writer.commit(first, now)
     opening.journal.clear()

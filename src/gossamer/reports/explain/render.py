@@ -6,7 +6,7 @@ from enum import Enum
 from itertools import zip_longest
 
 from gossamer.config.overrides import HostOverride
-from gossamer.model.url_record import Bounded, Step
+from gossamer.model.url_record import Bounded, OwnerFact, Step
 from gossamer.observe import formatter
 from gossamer.recrawl.policy import format_duration
 from gossamer.reports.explain.story import (
@@ -99,6 +99,7 @@ def _fields_of(kind: type) -> tuple[tuple[str, bool], ...]:
 def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
     yield "state", [_state(story)]
     yield "canonical", _form(story)
+    yield "worker", _owner(story.owner) if story.owner is not None else []
     yield "found", _found(story.finding, story.listing) if story.finding is not None else []
     yield "listed", _listed(story.listing) if story.listing is not None else []
     yield "seen", _seen(story)
@@ -122,6 +123,10 @@ def _state(story: Story) -> str:
     if story.state is None:
         return "never seen"
     return f"{story.state} ({story.reason})" if story.reason else story.state
+
+
+def _owner(owner: OwnerFact) -> list[str]:
+    return [f"{owner.worker or 'nobody: waiting for a worker'} (partition {owner.partition})"]
 
 
 def _form(story: Story) -> list[str]:

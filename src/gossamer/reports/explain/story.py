@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gossamer.config.overrides import HostOverride
 from gossamer.model.units import HostKey, Instant, Origin, Seconds, Url
-from gossamer.model.url_record import QueueFact, SeedPlace, Step
+from gossamer.model.url_record import OwnerFact, QueueFact, SeedPlace, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +262,7 @@ class Story:
     form: Form
     state: str | None = None
     reason: str | None = None
+    owner: OwnerFact | None = None  # if workers share the crawl
     identity: Identity | None = None
     finding: Finding | None = None
     listing: Listing | None = None

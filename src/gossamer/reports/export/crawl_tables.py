@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from gossamer.config.load import Config
 from gossamer.config.policies import PolicyCache
-from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export import tables
+from gossamer.reports.export.reader import ExportReader
 from gossamer.reports.export.tables import Column, Row, Selection
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.scores import scores_of
@@ -33,7 +33,7 @@ class CrawlTables:
         wanted: Selection,
         complain: "Complaint",
     ) -> None:
-        """`store` is that of any worker; `config` has the rules of the crawl; `complain` is called for each record that
+        """`config` has the rules of the crawl; `complain` is called for each record that
         cannot be read, which is left out."""
         self._reader = reader
         self._store = store

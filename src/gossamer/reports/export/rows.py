@@ -15,8 +15,8 @@ from gossamer.extract.main_text import TextSource, is_plain_text, plain_text
 from gossamer.extract.pdf import is_pdf, is_pdf_supported, pdf_text
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
 from gossamer.model.outcome import Response
-from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export.formats import MarkdownFolder
+from gossamer.reports.export.reader import ExportReader
 from gossamer.reports.export.tables import VERSION, PageColumns, Row, Selection, digest_text
 from gossamer.reports.ports import Archive
 from gossamer.reports.readback import document_in, read_response
@@ -221,18 +221,17 @@ def edge_rows(reader: ExportReader, wanted: Selection, *, by_id: bool) -> Iterat
     if wanted.language is not None:
         raise GossamerError("the link graph has no languages")
     gathered: list[tuple[int, list[int]]] = []
-    for graph in reader.graphs():
-        nodes = NodeTable(*graph.nodes())
-        for page in graph.edges():
-            if not wanted.wants(*page.visited):
-                continue
-            if by_id:
-                yield from _by_id(page, nodes)
-                continue
-            gathered.append((page.url_id, nodes.ids_of(page.targets)))
-            if len(gathered) >= PAGES_OF_EDGES:
-                yield from _named(gathered, reader)
-                gathered.clear()
+    nodes = NodeTable(*reader.nodes())
+    for page in reader.edges():
+        if not wanted.wants(*page.visited):
+            continue
+        if by_id:
+            yield from _by_id(page, nodes)
+            continue
+        gathered.append((page.url_id, nodes.ids_of(page.targets)))
+        if len(gathered) >= PAGES_OF_EDGES:
+            yield from _named(gathered, reader)
+            gathered.clear()
     yield from _named(gathered, reader)
 
 

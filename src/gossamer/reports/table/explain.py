@@ -4,14 +4,14 @@ All facts are read in one snapshot, so they are consistent: a URL is never shown
 the visit that stored it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gossamer.model.facts import DomainFacts, HostFacts
 from gossamer.model.formats import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
-from gossamer.model.units import Domain, Fingerprint, HostKey, Origin, Url
+from gossamer.model.units import Domain, Fingerprint, HostKey, Origin
 from gossamer.model.url_record import (
     MAX_COUNTED,
     MAX_FAILURES,
@@ -23,6 +23,7 @@ from gossamer.model.url_record import (
     HostFact,
     LearntFact,
     ListingFact,
+    OwnerFact,
     QueueFact,
     RecrawlFact,
     RobotsFact,
@@ -31,7 +32,6 @@ from gossamer.model.url_record import (
     UrlFact,
     VisitFact,
 )
-from gossamer.reports.ports import WayBack
 from gossamer.store.ports import Database
 from gossamer.store.row_formats import FACTS, facts_from
 from gossamer.store.table.metadata import Metadata
@@ -55,6 +55,11 @@ class UrlQueries:
 
     def learnt_parameters(self, host: HostKey) -> list[LearntFact]:
         return [LearntFact(*row) for row in self._db.fetch_all("parameters_of", host)]
+
+    def owner_of(self, partition_of: Callable[[int], int]) -> OwnerFact | None:
+        partitions = self._db.fetch_value("number_of_partitions")
+        row = None if partitions is None else self._db.fetch_one("partition_owner", partition_of(partitions))
+        return None if row is None else OwnerFact(*row)
 
     def seed_host(self, host: HostKey) -> HostKey | None:
         with self._db.snapshot():
@@ -105,7 +110,6 @@ class UrlQueries:
         known = UrlFact(learnt=learnt, modified=row[FACTS - 1], state=UrlState(state), via=Via(via), **plain)
         url_id = learnt.url_id
         seed = self._db.fetch_one("seed_place", known.url)
-        way, beyond = self._way_back(url_id, found_on)
         failures = self._db.fetch_all("last_failures", url_id, MAX_FAILURES + 1)
         budget, domain_budget = self._budgets(host.host if host else "", domain.domain)
         return Facts(
@@ -113,8 +117,7 @@ class UrlQueries:
             domain_budget=domain_budget,
             url=known,
             seed=None if seed is None else SeedPlace(*seed),
-            way=way,
-            beyond=beyond,
+            way=self._way_back(found_on),
             queue=self._queue(known, url_id, host_id) if known.state is UrlState.QUEUED else None,
             visit=self._visit(url_id),
             listing=ListingFact(*(self._db.fetch_one("listing_fact", url_id) or ())),
@@ -129,26 +132,16 @@ class UrlQueries:
             robots=self._robots(Origin(known.url[: known.url.index("/", known.url.index("//") + 2)])),
         )
 
-    def way_from(self, domain: Domain, identities: Sequence[Fingerprint]) -> WayBack:
-        with self._db.snapshot():
-            for identity in identities:
-                row = self._db.fetch_one("url_by_identity", domain, identity)
-                if row is not None:
-                    return self._way_back(0, row[0])
-        return (), None
-
-    def _way_back(self, url_id: int, found_on: int) -> WayBack:
-        """From a URL back to a seed, as far as it is on record in this store."""
+    def _way_back(self, found_on: int) -> tuple[Step, ...]:
+        """From a URL back to a seed, as far as it is on record."""
         steps: list[Step] = []
         while found_on and len(steps) < MAX_STEPS:
             row = self._db.fetch_one("step_back", found_on)
             if row is None:
-                return tuple(steps), None
-            url_id = found_on
+                break
             url, via, depth, found_on, source, added_at = row
             steps.append(Step(url, Via(via), depth, None if source is None else SeedPlace(source, added_at)))
-        row = None if found_on else self._db.fetch_one("brought_from", url_id)
-        return tuple(steps), None if row is None else Url(row[0])
+        return tuple(steps)
 
     def _queue(self, known: UrlFact, url_id: int, host_id: int) -> QueueFact:
         return QueueFact(

@@ -54,9 +54,6 @@ class StatusQueries:
     def seed_sources(self) -> frozenset[str]:
         return frozenset(source for (source,) in self._db.fetch_all("seed_sources"))
 
-    def count_outbox(self) -> int:
-        return int(self._db.fetch_value("number_in_outbox"))
-
     def recrawl_report(self, now: Instant) -> RecrawlReport:
         return RecrawlReport(
             overdue=self._db.fetch_value("overdue", now, MOST_OVERDUE),

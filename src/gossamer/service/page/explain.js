@@ -29,13 +29,14 @@ async function showExplanation(form) {
 async function tell(url) {
   $("story").replaceChildren();
   const story = await read(`/explain?${new URLSearchParams({ url })}`);
-  const { v: _, answer, form: canonical, state, reason, next, ...parts } = story;
+  const { v: _, answer, form: canonical, state, reason, owner, next, ...parts } = story;
   const verdict = canonical.refused ? `refused: ${reasons(canonical.refused)}` : state ? `${state}${reason ? ` (${reason})` : ""}` : "never seen";
   $("story").replaceChildren(
     element("p", { class: "verdict" }, element("b", {}, verdict), element("br"), element("span", { class: "url" }, canonical.url ?? canonical.given)),
     ...(canonical.url ? [actions(canonical, state)] : []),
     ...(answer ? [element("p", {}, answer)] : []),
     ...(next?.why ? [element("p", {}, next.due_at ? `Next: ${dateTime(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
+    ...(owner ? [element("p", { class: "hint" }, `Worker: ${owner.worker ?? "nobody: waiting for a worker"} (partition ${owner.partition})`)] : []),
     ...Object.entries(parts).filter(([name, part]) => NAMES[name] !== "" && something(part)).map(([name, part]) => chapter(name, part)),
   );
 }

@@ -46,10 +46,17 @@ function fullest(s, queues) {
   return name ? `The queue "${name}" is nearly full; no visits are started until there is room.` : null;
 }
 
+function silentWorkers(s) {
+  const silent = (s.workers ?? []).filter((worker) => worker.state === "silent").map((worker) => worker.name);
+  return silent.length ? `No heartbeat of ${silent.join(", ")}; the others take over what it owns.` : null;
+}
+
 function problems(s, details) {
   const silent = Math.floor((s.seconds - lastResponse.at) / 10) * 10;
   const all = [
     ["store", "bad", "engine-part", s.store_failing && "The store is failing; nothing is fetched until a commit succeeds."],
+    ["workers", "bad", "workers-part", s.state === "at rest" && "No worker is running. Start one with gossamer worker --store URL."],
+    ["lost", "warn", "workers-part", silentWorkers(s)],
     ["names", "bad", "engine-part", s.dns_failing && "The name servers do not answer; hosts with unknown addresses are waiting."],
     ["proxy", "bad", "engine-part", s.proxy_failing && "A proxy is unavailable; its hosts are waiting."],
     ["polite", "bad", "overview", s.politeness_violations > 0 && `${plural(s.politeness_violations, "politeness violation", "politeness violations")}: requests were sent before the host's gap had passed.`],
@@ -66,6 +73,7 @@ function problems(s, details) {
 
 function doing(s, slow) {
   if (s.discovered === 0) return "Nothing to crawl yet:";
+  if (s.state === "at rest") return `At rest; ${plural(s.queued, "URL", "URLs")} queued.`;
   if (s.state === "paused") return "Paused: no visits are started until the crawl is resumed.";
   if (s.state === "stopping") return "Stopping: finishing visits in flight.";
   if (s.state === "idle") return `Nothing pending${s.recrawl?.scheduled ? `; ${plural(s.recrawl.scheduled, "recrawl", "recrawls")} scheduled` : ""}.`;

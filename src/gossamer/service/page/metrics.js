@@ -4,11 +4,12 @@ import { $, fill, element, put } from "./dom.js";
 import { drawInternals } from "./engine.js";
 import { ANSWERED, drawHealth } from "./health.js";
 import { drawProgress } from "./progress.js";
+import { drawWorkers } from "./workers.js";
 import { bytes, count, percent, plural, rate, seconds, short } from "./text.js";
 
 const GROUPS = ["high", "medium", "low"];
 const MOST_REASONS = 6;
-const TONES = { running: "good", idle: "calm", paused: "warn", stopping: "warn", "store slow": "warn", "store failing": "bad" };
+const TONES = { running: "good", idle: "calm", paused: "warn", stopping: "warn", "store slow": "warn", "store failing": "bad", "at rest": "warn" };
 
 // --- charts ----------------------------------------------------------------------------------------------
 
@@ -56,6 +57,7 @@ export function draw(status, details) {
   drawAnswers(status);
   drawFailures(status);
   drawInternals(status, details);
+  drawWorkers(status);
 }
 
 function drawState(status) {

@@ -2,6 +2,6 @@
 
 `writer` commits batches (`BatchWriter`) and `loader` reads them back (`TaskSource`). Parts of a commit: `hosts` (rows
 of hosts, domains and sitemaps), `link_counts` (the link graph, in-links and credit), `priorities` (places in the
-queue), `requeue` (URLs that are due again), `outbox` (URLs of other workers), `bulk_changes` (requests of operators),
+queue), `requeue` (URLs that are due again), `bulk_changes` (requests of operators),
 `metadata` (identity, options, what was learned).
 """

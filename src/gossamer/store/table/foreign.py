@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
-from gossamer.model.batch import Batch, HintRecord, LinkGain, SitemapName
+from gossamer.model.batch import Batch, BulkChange, HintRecord, LinkGain, SitemapName
 from gossamer.model.partition import ID_BITS, ForeignUrl
+from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
-from gossamer.model.units import HostKey
+from gossamer.model.units import Fingerprint, HostKey, Url
 from gossamer.store.ports import Database, Ownership
 
 URLS: Final = "urls"
 GAINS: Final = "gains"
 HINTS: Final = "hints"
 NAMES: Final = "names"
+CHANGES: Final = "order"
 
 _HOSTS_REMEMBERED = 100_000
 _T = TypeVar("_T")
@@ -35,6 +37,7 @@ class Foreign:
         self._partition_of = partition_of
         self._partitions: dict[HostKey, int] = {}
         self._sent: set[HostKey] = set()  # hosts of URLs that were sent
+        self.urls: list[Fingerprint] = []  # those that the last `keep_own` has sent
 
     def has_sent(self, host: HostKey) -> bool:
         """Whether URLs of this host were sent: it may have a row soon, if it has none yet."""
@@ -60,8 +63,10 @@ class Foreign:
         hints, foreign_hints = self._split(batch.hints)
         names, foreign_names = self._split(batch.sitemap_names)
         hosts = {host_id: clock for host_id, clock in batch.hosts.items() if self.owns_row(host_id)}
+        self.urls = []
         for found in (foreign, back):
             self._send(URLS, found, _packed_url)
+            self.urls += [candidate.fingerprint for some in found.values() for candidate in some]
             if len(self._sent) >= _HOSTS_REMEMBERED:
                 self._sent.clear()
             self._sent.update(candidate.host for some in found.values() for candidate in some)
@@ -70,6 +75,28 @@ class Foreign:
         if not (foreign or back or foreign_hints or foreign_names) and len(hosts) == len(batch.hosts):
             return batch
         return replace(batch, candidates=candidates, returning=returning, hints=hints, sitemap_names=names, hosts=hosts)
+
+    def new_seeds(self, batch: Batch) -> frozenset[Url]:
+        """The seeds of a batch, before `keep_own`, that belong to other workers and are not known to them."""
+        sent = [
+            seed
+            for seed in batch.candidates
+            if seed.via is Via.SEED and not self._ownership.owns(self.partition(seed.host))
+        ]
+        known = {url for (url,) in self._db.read_rows("known_to_owners", [(s.host, s.fingerprint) for s in sent])}
+        return frozenset(seed.url for seed in sent) - known
+
+    def keep_own_change(self, change: BulkChange) -> BulkChange:
+        """The change of URLs of this worker: the same, or a copy without the other URLs, whose owners get the rest."""
+        others: defaultdict[int, list[int]] = defaultdict(list)
+        for url_id in change.url_ids:
+            if not self.owns_row(url_id):
+                others[url_id >> ID_BITS].append(url_id)
+        if not others:
+            return change
+        about = (change.from_state, change.to_state, change.reasons, change.to_reason)
+        self._write([(part, CHANGES, json.dumps([[ids, *about]])) for part, ids in others.items()])
+        return replace(change, url_ids=tuple(filter(self.owns_row, change.url_ids)), withdrawn=[])
 
     def send_gains(self, gains: Iterable[LinkGain]) -> None:
         """What links give to URLs in other partitions."""
@@ -104,7 +131,7 @@ class Foreign:
 
 
 def _packed_url(found: Candidate) -> list[object]:
-    url, _, _, depth, hops, via, found_on, sitemap, modified, _ = found
+    url, _, _, depth, hops, via, found_on, sitemap, modified = found
     return [url, depth, hops, via, found_on, sitemap, modified]
 
 
@@ -115,11 +142,12 @@ class Unpacked(NamedTuple):
     gains: list[LinkGain]
     hints: list[HintRecord]
     names: list[SitemapName]
+    changes: list[BulkChange]
 
 
 def unpack(messages: Iterable[tuple[str, bytes]]) -> Unpacked:
     """The contents of messages, by kind and body, in their order."""
-    found = Unpacked([], [], [], [])
+    found = Unpacked([], [], [], [], [])
     for kind, body in messages:
         rows = json.loads(body)
         if kind == URLS:
@@ -130,4 +158,9 @@ def unpack(messages: Iterable[tuple[str, bytes]]) -> Unpacked:
             found.hints.extend(HintRecord._make(row) for row in rows)
         elif kind == NAMES:
             found.names.extend(SitemapName._make(row) for row in rows)
+        elif kind == CHANGES:
+            found.changes.extend(
+                BulkChange(tuple(ids), UrlState(state), UrlState(to), tuple(reasons), because)
+                for ids, state, to, reasons, because in rows
+            )
     return found

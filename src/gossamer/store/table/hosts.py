@@ -4,6 +4,7 @@
 front-queue entries of hosts that give up their back queues.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from gossamer.model.batch import Batch, RetiredHost
@@ -14,8 +15,8 @@ from gossamer.store.ports import Database, DateOfReported
 
 def row_of_host(db: Database, host: str) -> int:
     """The id of a host by its name as people write it; of an unknown host one that no URL has."""
-    row = db.fetch_one("host_by_name", host.lower().rstrip("."))
-    return -1 if row is None else int(row[0])
+    rows = db.fetch_each("host_by_name", [(host.lower().rstrip("."),)])[0]
+    return int(rows[0][0]) if rows else -1
 
 
 def retire_hosts(
@@ -29,21 +30,25 @@ def retire_hosts(
     """One entry per class with queued URLs, due when the first of them is and the host may be contacted; by score, as
     good as the best of them. What is due now queues up at the end, beyond every reader's cursor. The host's clock is
     kept apart from its entries, which a new URL may bring forward."""
-    for host_id, not_before in retired:
-        truth = db.fetch_all("front_truth", host_id)
-        db.execute("leave_fronts", host_id)
+    hosts = dict(retired)
+    rows = [(host_id,) for host_id in hosts]
+    truths = db.fetch_each("front_truth", rows)
+    db.write_rows("leave_fronts", rows)
+    entries = []
+    resting = []
+    for (host_id, not_before), truth in zip(hosts.items(), truths, strict=True):
         rests = not_before > stamp
-        entries = []
         for front, place in truth:
             if by_score and front == 0 and not rests:
                 entries.append((host_id, front, place))
             else:  # by score, a host that rests waits for its date, like a URL that does
                 entries.append((host_id, 1 if by_score else front, max(place, stamp, not_before)))
-        db.write_rows("enter_front", entries)
-        for entry in entries:
-            touch(*entry)
         if rests:
-            db.execute("rest_host", not_before, host_id)
+            resting.append((not_before, host_id))
+    db.write_rows("enter_front", entries)
+    for entry in entries:
+        touch(*entry)
+    db.write_rows("rest_host", resting)
 
 
 _HOSTS_REMEMBERED = 100_000
@@ -92,12 +97,22 @@ class HostRows:
 
     def find_or_create(self, host: HostKey) -> tuple[HostId, int]:
         """The rows of a host and of its domain; created if there are none."""
-        known = self._hosts.get(host)
-        if known is None:
-            if len(self._hosts) >= _HOSTS_REMEMBERED:
-                self._hosts.clear()
-            known = self._hosts[host] = self._find(host) or self._make(host)
-        return known
+        return self.find_or_create_all([host])[0]
+
+    def find_or_create_all(self, hosts: list[HostKey]) -> list[tuple[HostId, int]]:
+        """The same for each of many hosts, in few round trips. Rows are created in the order of the hosts."""
+        known = self._hosts
+        try:
+            return [known[host] for host in hosts]
+        except KeyError:
+            pass
+        if len(known) >= _HOSTS_REMEMBERED:
+            known.clear()
+        self._find([host for host in dict.fromkeys(hosts) if host not in known])
+        if missing := [host for host in dict.fromkeys(hosts) if host not in known]:
+            self._make(missing)
+            self._find(missing)
+        return [known[host] for host in hosts]
 
     def find_domains(self, hosts: list[HostKey]) -> list[int]:
         """The row of each host's domain, 0 where there is none; none is created."""
@@ -109,43 +124,54 @@ class HostRows:
         if len(known) >= _HOSTS_REMEMBERED:
             known.clear()
             self._unknown_domains.clear()
-        for host in hosts:
-            if host not in known:
-                known[host] = self._domain_row(host)
+        missing = [host for host in dict.fromkeys(hosts) if host not in known]
+        self._find([host for host in missing if host not in self._hosts])
+        domains = {host: self._domain_of(host)[0] for host in missing if host not in self._hosts}
+        rows = self._domain_rows(domains.values())  # known by other hosts?
+        for host in missing:
+            if (found := self._hosts.get(host)) is not None:
+                known[host] = found[1]
+            elif (row := rows.get(domains[host])) is not None:
+                known[host] = row
+            else:
+                known[host] = 0
+                self._unknown_domains.setdefault(domains[host], []).append(host)
         return [known[host] for host in hosts]
 
     def domain_name(self, host: HostKey) -> Domain:
         return self._domain_of(host)[0]
 
-    def _find(self, host: HostKey) -> tuple[HostId, int] | None:
-        row: tuple[HostId, int] | None = self._db.fetch_one("host_by_name", host)
-        return row
+    def _find(self, hosts: list[HostKey]) -> None:
+        """Remember the rows of these hosts, as far as they have some."""
+        rows = self._db.fetch_each("host_by_name", [(host,) for host in hosts])
+        self._hosts.update((host, row[0]) for host, row in zip(hosts, rows, strict=True) if row)
 
-    def _domain_row(self, host: HostKey) -> int:
-        found = self._hosts.get(host) or self._find(host)
-        if found is not None:
-            return found[1]
-        domain = self._domain_of(host)[0]  # known by another of its hosts?
-        row = self._db.fetch_one("domain_by_name", domain)
-        if row is not None:
-            return int(row[0])
-        self._unknown_domains.setdefault(domain, []).append(host)
-        return 0
+    def _domain_rows(self, domains: Iterable[Domain]) -> dict[Domain, int]:
+        """Of the domains that have rows."""
+        wanted = list(dict.fromkeys(domains))
+        rows = self._db.fetch_each("domain_by_name", [(domain,) for domain in wanted])
+        return {domain: int(row[0][0]) for domain, row in zip(wanted, rows, strict=True) if row}
 
-    def _make(self, host: HostKey) -> tuple[HostId, int]:
+    def _make(self, hosts: list[HostKey]) -> None:
         db = self._db
-        domain, partition, suffix = self._domain_of(host)
-        found = db.fetch_one("domain_by_name", domain)
-        if found is None:
-            domain_id = db.insert("add_domain", domain, partition, self._suffix_row(suffix))
-            for stranger in self._unknown_domains.pop(domain, ()):
-                self._domains.pop(stranger, None)
-        else:
-            domain_id = found[0]
-        self.created += 1
-        host_id = HostId(db.insert("add_host", host, domain_id))
-        db.execute("count_host", domain_id)
-        return host_id, domain_id
+        domains = {host: self._domain_of(host) for host in hosts}
+        rows = self._domain_rows(domain for domain, _, _ in domains.values())
+        new = {domain: (partition, suffix) for domain, partition, suffix in domains.values() if domain not in rows}
+        if new:
+            db.write_rows("add_domain", [(domain, part, self._suffix_row(tld)) for domain, (part, tld) in new.items()])
+            rows |= self._domain_rows(new)
+            for domain in new:
+                for stranger in self._unknown_domains.pop(domain, ()):
+                    self._domains.pop(stranger, None)
+        added: Counter[int] = Counter()
+        made = []
+        for host in hosts:
+            domain_id = rows[domains[host][0]]
+            made.append((host, added[domain_id], domain_id))
+            added[domain_id] += 1
+        db.write_rows("add_host", made)
+        db.write_rows("count_host", [(n, domain_id) for domain_id, n in added.items()])
+        self.created += len(hosts)
 
     def _suffix_row(self, suffix: str) -> int:
         known = self._suffixes.get(suffix)

@@ -10,6 +10,7 @@ Hot: benchmarks/bench_store.py.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -269,6 +270,8 @@ class LinkCounts:
             for url_id, targets in self._db.read_rows("links_of", [(page.url_id,) for page in pages])
         }
         found, rows = [], []
+        # All at once; they are remembered.
+        self._hosts.find_domains(list(dict.fromkeys(chain.from_iterable([page.hosts for page in pages]))))
         for url_id, domain_id, prints, hosts in pages:
             stored = pack_numbers(prints)
             rows.append((url_id, stored))

@@ -7,12 +7,10 @@ from gossamer.errors import StoreFailed
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.facts import DomainFacts, HostFacts
 from gossamer.model.loads import FrontLoaded, FrontRequest, HostLoaded, HostRequest, Loaded, LoadRequest, SitemapFacts
-from gossamer.model.partition import OutboxUrl
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 from gossamer.store.ports import Database
-from gossamer.store.table import outbox
 
 _MOST_NAMES = 16  # hosts whose robots.txt names one sitemap; more are a crowd, not a site
 _PLACE = Task._fields.index("place")
@@ -31,47 +29,71 @@ class TableLoader:
         """Everything as of one commit, and its number."""
         with self._db.snapshot():
             number = self._db.fetch_value("counter", "commits")
-            return Loaded(number, [self._front(f) for f in order.fronts], [self._host(h) for h in order.hosts])
+            return Loaded(number, [self._front(f) for f in order.fronts], self._hosts(order.hosts))
 
     def _front(self, wanted: FrontRequest) -> FrontLoaded:
         entries = self._db.fetch_all("front_window", wanted.front, *wanted.cursor, wanted.count)
         due = sum(1 for entry in entries if entry[0] <= wanted.due_by)
         return FrontLoaded(wanted.front, entries[:due], _next_due(entries, due, 0, wanted.count))
 
-    def _host(self, wanted: HostRequest) -> HostLoaded:
-        record: HostRecord | None = None
-        robots: list[RobotsRecord] = []
-        if wanted.with_record:
-            row = self._db.fetch_one("host_record", wanted.host_id)
-            if row is None:
-                raise StoreFailed(f"there is no host {wanted.host_id} in the store")
-            number, host, domain_id, visits, links, others, *rest = row
+    def _hosts(self, wanted: Sequence[HostRequest]) -> list[HostLoaded]:
+        """All of them with few queries."""
+        records = self._records([host.host_id for host in wanted if host.with_record])
+        windows = self._db.fetch_each(
+            "host_queue",
+            [(host.host_id, front, *cursor, count) for host in wanted for front, cursor, count in host.classes],
+        )
+        window = iter(windows)
+        loaded: list[HostLoaded] = []
+        again: list[int] = []  # URLs that were visited before
+        for host in wanted:
+            classes: list[tuple[int, list[Task], float | None]] = []
+            for front, _, count in host.classes:
+                rows = next(window)
+                due = sum(1 for row in rows if row[_PLACE] <= host.due_by)
+                tasks = [Task._make(row) for row in rows[:due]]
+                again += [task.url_id for task in tasks if task.previous is not None]
+                classes.append((front, tasks, _next_due(rows, due, _PLACE, count)))
+            record, robots = records[host.host_id] if host.with_record else (None, [])
+            loaded.append(HostLoaded(host.host_id, record, robots, classes))
+        return self._with_their_past(loaded, again) if again else loaded
+
+    def _records(self, host_ids: list[HostId]) -> dict[HostId, tuple[HostRecord, list[RobotsRecord]]]:
+        """Raises StoreFailed for a host that has no row."""
+        if not host_ids:
+            return {}
+        wanted = [(host_id,) for host_id in host_ids]
+        rows = self._db.fetch_each("host_record", wanted)
+        robots = self._db.fetch_each("host_robots", wanted)
+        found = {}
+        for host_id, row, files in zip(host_ids, rows, robots, strict=True):
+            if not row:
+                raise StoreFailed(f"there is no host {host_id} in the store")
+            number, host, domain_id, visits, links, others, *rest = row[0]
             domain, facts = DomainFacts(visits, links, others), HostFacts(*rest[:3])
             record = HostRecord._make((number, host, domain_id, domain, *rest[3:], facts))
-            robots = [RobotsRecord(*row) for row in self._db.fetch_all("host_robots", wanted.host_id)]
-        classes: list[tuple[int, list[Task], float | None]] = []
-        for front, cursor, count in wanted.classes:
-            rows = self._db.fetch_all("host_queue", wanted.host_id, front, *cursor, count)
-            due = sum(1 for row in rows if row[_PLACE] <= wanted.due_by)
-            tasks = self._with_their_past([Task._make(row) for row in rows[:due]])
-            classes.append((front, tasks, _next_due(rows, due, _PLACE, count)))
-        return HostLoaded(wanted.host_id, record, robots, classes)
+            found[host_id] = record, [RobotsRecord(*file) for file in files]
+        return found
 
-    def _with_their_past(self, tasks: list[Task]) -> list[Task]:
-        """The tasks, with the result of the previous visit of those that have one. Costs nothing if none has."""
-        again = [task.url_id for task in tasks if task.previous is not None]
-        if not again:
-            return tasks
+    def _with_their_past(self, hosts: list[HostLoaded], again: list[int]) -> list[HostLoaded]:
+        """The hosts, with the results of the previous visits of these URLs."""
         past = {
             url_id: PreviousVisit(visits, changes, UrlState(state), *rest)
             for url_id, visits, changes, state, *rest in self._db.fetch_all("before", again)
         }
-        return [task if task.previous is None else task._replace(previous=past.get(task.url_id)) for task in tasks]
+
+        def with_past(task: Task) -> Task:
+            return task if task.previous is None else task._replace(previous=past.get(task.url_id))
+
+        return [
+            host._replace(classes=[(front, [*map(with_past, tasks)], due) for front, tasks, due in host.classes])
+            for host in hosts
+        ]
 
     def find_host(self, host: HostKey) -> HostLoaded | None:
         """A host's record and robots.txt files, if it has a row."""
-        row = self._db.fetch_one("host_by_name", host)
-        return None if row is None else self._host(HostRequest(row[0], True, (), Instant(0.0)))
+        rows = self._db.fetch_each("host_by_name", [(host,)])[0]
+        return self._hosts([HostRequest(rows[0][0], True, (), Instant(0.0))])[0] if rows else None
 
     def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
         """The URLs whose redirects led to this one, the nearest first."""
@@ -85,7 +107,8 @@ class TableLoader:
 
     def content_owners(self, digests: list[bytes]) -> list[int | None]:
         """The URL that owns each document, if any does."""
-        return [self._db.fetch_value("content_owner", digest) for digest in digests]
+        found = self._db.fetch_each("content_owner", [(digest,) for digest in digests])
+        return [rows[0][0] if rows else None for rows in found]
 
     def latest_originals(self, count: int, chunk: int) -> Iterator[list[tuple[int, bytes]]]:
         """The latest documents that are no near-duplicates (URL, signature), the oldest first."""
@@ -103,13 +126,6 @@ class TableLoader:
 
     def suffix_visits(self) -> dict[int, int]:
         return dict(self._db.fetch_all("suffix_visits"))
-
-    def outbox_urls(self, part: int, after: int, most: int) -> list[OutboxUrl]:
-        """The first URLs after a number that are for another worker."""
-        return outbox.outbox_urls(self._db, part, after, most)
-
-    def has_outbox_urls(self) -> bool:
-        return outbox.has_outbox_urls(self._db)
 
     def read_messages(self, parts: list[int], most: int) -> list[tuple[int, int, str, bytes]]:
         """Messages in the inboxes of some partitions: partition, id, kind and body."""

@@ -88,7 +88,7 @@ class Metadata:
     def clock_and_robots(self, host_id: HostId) -> tuple[Instant, list[bytes]]:
         """A host's next contact, and its robots.txt files."""
         next_contact = self._db.fetch_value("host_clock", host_id)
-        bodies = [record[5] for record in self._db.fetch_all("host_robots", host_id)]
+        bodies = [record[5] for record in self._db.fetch_each("host_robots", [(host_id,)])[0]]
         return Instant(next_contact or 0.0), bodies
 
 

@@ -9,11 +9,10 @@ takes several transactions is marked by the last of them, and its parts are such
 that of `config.overrides`), with a version number that every change increments. An API process changes them itself; the
 crawl notices another version, reads them again and reports in its live status which version it has applied.
 
-**With several workers** the same rows are enough. Every order names the partition that it concerns; its owner applies
-it, or the next owner of the partition if that worker dies first. An API process splits an order that concerns several
-partitions (a list of seeds, all dead letters) into one for each and joins the answers. Settings concern no partition:
-every worker reads them when it sees another version, and a change has taken effect when the live status of every living
-worker reports it. Each worker has a live status under its own name.
+**With several workers** the owner of one partition (`crawl.run.member.ORDERS`) applies orders, or its next owner if it
+dies first. What an order means for URLs of other partitions goes to their inboxes, in the transaction of its
+answer. Settings concern no partition: a heartbeat tells every worker that there is another version, and it reads them.
+Each worker has a live status under its own name.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -86,7 +86,7 @@ class RefusalReader:
 
     def robots(self, host_id: HostId) -> list[RobotsRecord]:
         """The robots.txt files of a host."""
-        return [RobotsRecord(*row) for row in self._db.fetch_all("host_robots", host_id)]
+        return [RobotsRecord(*row) for row in self._db.fetch_each("host_robots", [(host_id,)])[0]]
 
     def close(self) -> None:
         self._db.close()

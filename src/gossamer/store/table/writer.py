@@ -1,18 +1,21 @@
-"""Commits a batch: rows and records in one transaction. Hot: benchmarks/bench_store.py.
+"""Commits a batch: its records go to the archive, then its rows into the tables in one transaction. Hot:
+benchmarks/bench_store.py.
 
-Used from one thread. The order within a transaction matters. Records go to the archive and are flushed before the
-commit that names them, so a crash in between leaves bytes beyond the committed length, which are cut off at the next
-start. URLs are added before links are counted, so that the links that lead to them count.
+Used from one thread. Records are safe in the archive before the transaction that names them begins: an archive that is
+slow keeps no transaction open, and a transaction that fails is tried again with the records that are there. A crash in
+between leaves an object that nobody refers to, or bytes beyond the committed length of a file, which are cut off at the
+next start. The order within a transaction matters. URLs are added before links are counted, so that the links that lead
+to them count.
 
 `Originals` finds the captures that duplicates and unchanged pages refer to.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed, WorkerEnded
@@ -31,7 +34,6 @@ from gossamer.store.ports import (
     DateOfReported,
     Location,
     Ownership,
-    PartitionOwner,
     Postpone,
     Prioritiser,
     Replan,
@@ -42,7 +44,6 @@ from gossamer.store.table.hosts import DomainOf, HostRows, bring_forward, retire
 from gossamer.store.table.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts, Source
 from gossamer.store.table.metadata import save_learned
 from gossamer.store.table.orders import answer_order
-from gossamer.store.table.outbox import Outbox
 from gossamer.store.table.priorities import Reprioritiser
 from gossamer.store.table.requeue import RequeueResult, next_due, requeue_due
 
@@ -57,10 +58,11 @@ class Originals:
         self._settlements = settlements
         self._fresh: dict[bytes, Original] | None = None  # made when it is asked for: few commits have duplicates
 
-    def revisit(self, capture: Capture, digest: bytes | None) -> Capture | None:
-        """The capture of a duplicate with its original; None if that was stored by a version that did not note it."""
+    def revisit(self, capture: Capture, digest: bytes | None) -> Capture:
+        """The capture of a duplicate with its original; as it is if no record of that is known: then it is stored
+        whole."""
         original = None if digest is None else self._of_content(digest)
-        return None if original is None else capture._replace(original=original)
+        return capture if original is None else capture._replace(original=original)
 
     def _of_content(self, digest: bytes) -> Original | None:
         if self._fresh is None:
@@ -95,6 +97,14 @@ _URL, _VIA = 4, 11
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
 
+class _Archived(NamedTuple):
+    """The records of a batch, which are in the archive."""
+
+    batch: Batch
+    captures: Sequence[tuple[Capture, Location] | None]  # of each settlement
+    lengths: Mapping[str, int]  # of the files that have grown
+
+
 class TableWriter:
     """The only writer of a crawl's tables (`BatchWriter`). The queue must be in the order of `prioritiser`
     (`priorities.reorder`)."""
@@ -110,7 +120,6 @@ class TableWriter:
         targets_at_once: int = TARGETS_AT_ONCE,
         date_of_reported: DateOfReported = lambda page: page.modified,
         postpone: Postpone = lambda page, before, now: None,
-        part: PartitionOwner | None = None,
         ownership: Ownership | None = None,
         fact_name: Callable[[str], str] = str,
         replan: Replan = lambda page: None,
@@ -125,7 +134,6 @@ class TableWriter:
         self._date_of_reported, self._postpone, self._replan = date_of_reported, postpone, replan
         self._hosts = HostRows(db, domain_of)
         self._reprioritiser = Reprioritiser(db, prioritiser)
-        self._outbox = None if part is None else Outbox(db, part, lambda host: domain_of(host)[1])
         self._foreign = None if ownership is None else Foreign(db, ownership, lambda host: domain_of(host)[1])
         try:
             self._priorities = Reprioritiser(db, prioritiser)
@@ -139,6 +147,7 @@ class TableWriter:
     def _read_counters(self) -> None:
         db = self._db
         self._warc: tuple[str, int] = ("", 0)  # name and id of the file that was last written to
+        self._archived: _Archived | None = None  # of the batch whose transaction is to come
         self._ended = False
         self._number: int = db.fetch_value("counter", "commits")
         # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
@@ -175,9 +184,13 @@ class TableWriter:
 
     def end(self, work: Callable[[Database], None]) -> None:
         """The last transaction of a worker, after all its links are counted. Raises StoreFailed."""
+        self.conclude(work)
+        self._ended = True
+
+    def conclude(self, work: Callable[[Database], None]) -> None:
+        """As `run`, after all links are counted."""
         self._count_rest()
         self.run(work)
-        self._ended = True
 
     def _count_rest(self) -> None:
         with self._transaction():
@@ -200,33 +213,29 @@ class TableWriter:
 
     def commit(self, batch: Batch, now: Instant) -> Committed:
         began = self._clock.monotonic()
+        archived = self._archive(batch)
         stamp = self._next_stamp(now)
         touched: _Touched = {}
         counts = Counter(batch.counters)
         hosts_before = self._hosts.created
         with self._transaction():
-            if batch.seeds and self._foreign is not None:
-                self._db.fetch_value("share_crawl")  # it does not end while URLs are added from outside
             self._add_seeds(batch, now)
+            new_elsewhere: frozenset[Url] = frozenset()
             if self._foreign is not None:
+                if batch.seeds:
+                    # Seeds may extend the scope. The lock keeps the crawl open while URLs are added from outside.
+                    self._db.execute("tell_workers")
+                    new_elsewhere = self._foreign.new_seeds(batch)
                 self._foreign.take_out(batch.received)
                 batch = self._foreign.keep_own(batch)
-            candidates, put_out = batch.candidates, 0
-            if self._outbox is not None:
-                candidates, put_out = self._outbox.keep_own(candidates)
-                self._outbox.remove_delivered(batch.delivered)
-            added = self._add_urls(batch, candidates, touched, now)
+            added = self._add_urls(batch, batch.candidates, touched, now)
             returned = 0
             if batch.returning:
-                own = batch.returning
-                if self._outbox is not None:
-                    own, others = self._outbox.keep_own(own)
-                    put_out += others
-                back = self._add_urls(batch, own, touched, now)
+                back = self._add_urls(batch, batch.returning, touched, now)
                 returned = len(back)
                 added += back
             new_urls = len(added)
-            new_seeds = _seeds_among(added) if batch.seeds else frozenset()
+            new_seeds = _seeds_among(added) | new_elsewhere if batch.seeds else frozenset()
             valued = save_sitemaps(self._db, self._hosts, batch)
             reported = self._bring_forward(batch, counts)
             new_hosts = self._hosts.created - hosts_before
@@ -235,16 +244,18 @@ class TableWriter:
             counts["state:queued"] += new_urls
             counts["commits"] += 1
             captured: list[tuple[int, str, int, int]] = []
-            written = self._settle(batch.settlements, counts, touched, captured)
+            written = self._settle(batch.settlements, archived.captures, counts, touched, captured)
             self._update_hosts(batch)
             ordered: Counter[str] = Counter()
             forgiven = set()
             withdrawn: list[tuple[HostId, int]] = []
             for order in batch.bulk_changes:
-                for entry in apply_change(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
+                mine = order if self._foreign is None else self._foreign.keep_own_change(order)
+                for entry in apply_change(self._db, mine, self._prioritiser.standing, Instant(stamp), ordered):
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
-                withdrawn += order.withdrawn
+                withdrawn += mine.withdrawn
+                order.changed = mine.changed + len(order.url_ids) - len(mine.url_ids)
             if ordered:
                 counts.update(ordered)
             changes = self._links.add(batch.links, stamp)
@@ -269,11 +280,12 @@ class TableWriter:
             self._db.write_rows("save_refused", batch.refused)
             for order_id, answer in batch.answers.items():
                 answer_order(self._db, order_id, answer(new_seeds))
-            for name, length in self._captures.flush().items():
+            for name, length in archived.lengths.items():
                 self._db.execute("commit_warc", self._warc_id(name), length)
             self._record_moves()
             host_counts = self._host_counts(batch, touched) if self._prioritiser.has_host_term else []
         self._captures.committed()
+        self._archived = None
         self._number += 1
         return Committed(
             number=self._number,
@@ -299,7 +311,7 @@ class TableWriter:
             requeued_to=again.to,
             replanned_to=again.replanned_to,
             reported=reported,
-            outboxed=put_out,
+            sent=() if self._foreign is None else self._foreign.urls,
             returned=returned,
             reordered_to=reordered_to,
             captured=captured,
@@ -311,7 +323,7 @@ class TableWriter:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All of the block or nothing of it, in the tables, in the archive and in what is remembered of them."""
+        """All of the block or nothing of it, in the tables and in what is remembered of them."""
         try:
             with self._db.transaction():
                 yield
@@ -319,9 +331,48 @@ class TableWriter:
             self._hosts.clear_cache()  # rows made in the transaction were never committed
             with suppress(StoreFailed):
                 self._links.reload()
-            self._captures.roll_back()
             self._warc = ("", 0)  # its row may be gone
             raise
+
+    # --- the archive ------------------------------------------------------------------------------
+
+    def _archive(self, batch: Batch) -> _Archived:
+        """Put the records of a batch into the archive, unless they are there because its transaction has failed."""
+        if self._archived is not None and self._archived.batch is batch:
+            return self._archived
+        try:
+            if self._archived is not None:  # of a batch that was given up
+                self._archived = None
+                self._captures.roll_back()
+            captures = self._append_captures(batch.settlements)
+            self._archived = _Archived(batch, captures, self._captures.flush())
+        except BaseException:
+            self._captures.roll_back()
+            raise
+        return self._archived
+
+    def _append_captures(self, settlements: list[Settlement]) -> list[tuple[Capture, Location] | None]:
+        """The captures with their records, and where those are. A duplicate refers to the first capture of its
+        document, and a page that is what it was to its own."""
+        originals = Originals(self._db, settlements)
+        append, duplicate = self._captures.append, UrlState.DUPLICATE
+        found: list[tuple[Capture, Location] | None] = []
+        for s in settlements:
+            capture = s.capture
+            if capture is not None and s.kept:
+                capture = self._unchanged(capture, s.url_id)
+            elif capture is not None and s.state is duplicate:
+                capture = originals.revisit(capture, s.digest)
+            found.append(None if capture is None else (capture, append(capture)))
+        return found
+
+    def _unchanged(self, capture: Capture, url_id: int) -> Capture | None:
+        """The capture of a page that is what it was; None if it is not known when that was captured."""
+        original = original_of(self._db, url_id)
+        if original is None:
+            return None
+        digest = original.payload_digest if capture.response.status == 304 else capture.payload_digest
+        return capture._replace(original=original, payload_digest=digest)
 
     # --- the parts of a transaction ---------------------------------------------------------------
 
@@ -336,17 +387,17 @@ class TableWriter:
         URLs of its host that were known before the others of the batch."""
         if not candidates:
             return []
-        stamp, find_or_create, standing = self._stamp, self._hosts.find_or_create, self._prioritiser.standing
+        stamp, standing = self._stamp, self._prioritiser.standing
         sources = self._links.sources({c.found_on for c in candidates if c.found_on})
         linking = self._links.foresee(batch.links, sources)
         listed = {hint.fingerprint: hint.priority for hint in batch.hints} if batch.hints else {}
-        homes = [find_or_create(c.host) for c in candidates]
+        homes = self._hosts.find_or_create_all([c.host for c in candidates])
         known = self._hosts.known_urls([host_id for host_id, _ in homes])
         rows: list[_NewRow] = []
         ids = self._new_ids([domain_id for _, domain_id in homes])
         page: int | None = -1  # where the last one was found
         for url_id, candidate, (host_id, domain_id) in zip(ids, candidates, homes, strict=True):
-            url, _, fingerprint, depth, hops, via, found_on, sitemap, modified, _ = candidate
+            url, _, fingerprint, depth, hops, via, found_on, sitemap, modified = candidate
             if found_on != page:
                 page = found_on
                 _, of_host, _, steps_there, _ = sources.get(found_on, _NO_SOURCE)
@@ -371,16 +422,13 @@ class TableWriter:
             ))  # fmt: skip
         new = self._db.write_rows("add_url", rows)
         if new < len(rows):
-            self._hosts.forget_known({row[1] for row in rows})
-            there = {url_id for url_id, _ in self._db.read_rows("hosts_of", [(row[0],) for row in rows])}
-            rows = [row for row in rows if row[0] in there]
+            known_after_all = {url_id for (url_id,) in self._db.read_rows("without_row", [(row[0],) for row in rows])}
+            self._hosts.forget_known({row[1] for row in rows if row[0] in known_after_all})
+            rows = [row for row in rows if row[0] not in known_after_all]
         for row in rows:
             _touch(touched, row[1], row[5], row[7])
         of_hosts = Counter([row[1] for row in rows])
         self._db.write_rows("count_new", [(host_id, n, n) for host_id, n in of_hosts.items()])
-        if self._outbox is not None:
-            pages = {url_id: c.page for url_id, c in zip(ids, candidates, strict=True) if c.page is not None}
-            self._outbox.record_pages([(row[0], pages[row[0]]) for row in rows if row[0] in pages])
         return rows
 
     def _new_ids(self, domains: Iterable[int]) -> list[int]:
@@ -405,30 +453,27 @@ class TableWriter:
     def _settle(
         self,
         settlements: list[Settlement],
+        archived: Sequence[tuple[Capture, Location] | None],
         counts: Counter[str],
         touched: _Touched,
         captured: list[tuple[int, str, int, int]],
     ) -> int:
-        """Returns the bytes written to the archive; `captured` gets the records of documents."""
+        """`archived` are the captures of these settlements. Returns the bytes of their records; `captured` gets those
+        of documents."""
         updates, moves, failures, contents, captures = [], [], [], [], []
         visits: list[tuple[object, ...]] = []
         kept: list[tuple[object, ...]] = []
         tries: list[tuple[object, ...]] = []  # answered, but in vain
         written = 0
-        originals = Originals(self._db, settlements)
-        queued, stored, duplicate, dead = UrlState.QUEUED, UrlState.STORED, UrlState.DUPLICATE, UrlState.DEAD
+        queued, stored, dead = UrlState.QUEUED, UrlState.STORED, UrlState.DEAD
         fronts = self._fronts_of([s for s in settlements if s.state is queued])
-        for s in settlements:
+        for s, found in zip(settlements, archived, strict=True):
             at: Location | None = None
             warc_id: int | None = None
             # Named once: a field of a named tuple costs as much as ten variables, and a page has sixty uses of these.
-            url_id, state, was, capture, unchanged = s.url_id, s.state, s.previous_state, s.capture, s.kept
-            if capture is not None and unchanged:
-                capture = self._unchanged(capture, url_id)
-            elif capture is not None and state is duplicate:
-                capture = originals.revisit(capture, s.digest)
-            if capture is not None:
-                at = self._captures.append(capture)
+            url_id, state, was, unchanged = s.url_id, s.state, s.previous_state, s.kept
+            if found is not None:
+                capture, at = found
                 written += at.length
                 warc_id = self._warc_id(at.file)
                 known = capture.original is not None
@@ -507,14 +552,6 @@ class TableWriter:
                 unsigned.append((s.url_id,))
         self._db.write_rows("save_signature", signed)
         self._db.write_rows("delete_signature", unsigned)
-
-    def _unchanged(self, capture: Capture, url_id: int) -> Capture | None:
-        """The capture of a page that is what it was; None if it is not known when that was captured."""
-        original = original_of(self._db, url_id)
-        if original is None:
-            return None
-        digest = original.payload_digest if capture.response.status == 304 else capture.payload_digest
-        return capture._replace(original=original, payload_digest=digest)
 
     def _fronts_of(self, settlements: list[Settlement]) -> dict[int, int]:
         """The front queues of URLs that may have moved while they were out."""

@@ -1,0 +1,4 @@
+-- A crawl by several workers is on PostgreSQL.
+DROP TABLE elsewhere;
+DROP TABLE outbox;
+DROP TABLE brought;

@@ -1,0 +1,106 @@
+"""Workers share a crawl whose archive is in object storage: orphaned objects are deleted beside them, and a worker that
+leaves waits for its spool."""
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gossamer.backends.objects.storage import ObjectStorage
+from tests.backends.postgres.postgres_databases import PostgresDatabases
+from tests.failing_storage import FailingStorage
+from tests.integration.crawl_process import RETRY, Command, Scene, gossamer, scene, small_web, wait_until
+from tests.integration.test_object_crawl import events_of, objects_in, place_of, spool_of
+from tests.integration.test_shared_crawl import TTL, workers
+from tests.s3_server import S3Server
+
+pytestmark = pytest.mark.service
+
+TOML = RETRY + TTL + "[objects]\nlinger = 0.05\n"
+WEB = small_web(seed=31, duplicate_rate=0.0, hosts=16, pages=240, fault_rate=0.0)
+SLOW = ("--delay", 5.0)
+"""The crawl takes longer than the test looks at it."""
+
+
+@contextmanager
+def crawl(folder: Path, url: str, blobs: str, others: int) -> Iterator[tuple[Scene, list[Command]]]:
+    options: list[object] = [*SLOW, "--store", url, "--unsafe-store", "--blobs", blobs]
+    with scene(folder, WEB, options, TOML) as stage, workers(stage, url, others) as running:
+        yield stage, running
+
+
+def epochs(url: str) -> dict[str, int]:
+    """Of the living workers, by name."""
+    with psycopg.connect(url, autocommit=True) as server:
+        found = server.execute("SELECT name, f.epoch FROM workers w JOIN fence f USING (epoch) WHERE alive").fetchall()
+    return {str(name): int(epoch) for name, epoch in found}
+
+
+def test_objects_of_dead_workers_are_deleted_beside_living_ones_and_no_others(
+    tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases
+) -> None:
+    place = place_of(tmp_path)
+    storage = ObjectStorage(s3.url(place))
+    with postgres_databases.one() as url, crawl(tmp_path, url, s3.url(place), 1) as (stage, running):
+        wait_until(lambda: len(epochs(url)) == 2 and objects_in(s3, place), "two workers and an object")
+        storage.put("77/00000001.warc.gz", b"left by a worker that is dead")
+        put = {f"{epoch}/99999999.warc.gz" for epoch in epochs(url).values()}
+        for name in put:
+            storage.put(name, b"whose transaction is to come")
+        kept = {*objects_in(s3, place)} - {"77/00000001.warc.gz"}
+
+        where = ["--store", url, "--dir", stage.dir, "--blobs", s3.url(place)]
+        found = gossamer("verify", "--repair", *where, "--json")
+
+        problems = found.report["problems"]
+        assert isinstance(problems, dict), found.err
+        assert problems["file_unknown"]["examples"] == ["77/00000001.warc.gz: 29 bytes"]
+        assert "77/00000001.warc.gz" not in objects_in(s3, place)
+        assert kept <= {*objects_in(s3, place)}
+        assert all(each.runs for each in running)
+
+        for each in running:
+            each.strike(signal.SIGTERM)
+        assert [each.ended().status for each in running] == [128 + signal.SIGTERM] * 2
+        repaired = gossamer("verify", "--repair", *where)
+        assert repaired.status == 0, repaired.out + repaired.err
+        assert not put & {*objects_in(s3, place)}
+        assert kept - put <= {*objects_in(s3, place)}
+        assert gossamer("verify", *where).out.startswith("no problems")
+
+
+def test_a_worker_that_leaves_waits_for_its_spool_and_a_second_signal_leaves_that(
+    tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases
+) -> None:
+    place = place_of(tmp_path)
+    with (
+        FailingStorage(s3) as storage,
+        postgres_databases.one() as url,
+        crawl(tmp_path, url, storage.url(place), 0) as (stage, (only,)),
+    ):
+        wait_until(lambda: objects_in(s3, place), "the first object")
+        storage.fail("cut")
+        wait_until(lambda: spool_of(stage), "objects in the spool")
+        only.strike(signal.SIGTERM)
+        wait_until(lambda: "spool.waiting" in events_of(stage), "the worker to wait for its storage")
+        assert only.runs and epochs(url)
+        only.strike(signal.SIGTERM)
+        ended = only.ended()
+        left = spool_of(stage)
+        assert ended.status == 128 + signal.SIGTERM
+        assert left and "could not be delivered" in ended.err
+        assert epochs(url) == {}
+        events = [json.loads(line) for line in (stage.dir / "crawl.log").read_text().splitlines()]
+        assert [event["segments"] for event in events if event["event"] == "spool.left"] == [len(left)]
+
+        storage.fail(None)
+        with Command(*stage.command) as again:
+            wait_until(lambda: {*left} <= {*objects_in(s3, place)}, "what was left to be delivered")
+            again.strike(signal.SIGTERM)
+            again.ended()
+        where = ["--store", url, "--dir", stage.dir, "--blobs", s3.url(place)]
+        assert gossamer("verify", *where).out.startswith("no problems")

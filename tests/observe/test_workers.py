@@ -1,0 +1,50 @@
+"""What is shown of a worker, by its last heartbeat."""
+
+from gossamer.observe.workers import WorkerFigures, WorkerStatus, describe_worker, worker_object
+
+
+def worker(figures: WorkerFigures, *, now: float, alive: bool = True, state: str = "active") -> WorkerStatus:
+    return WorkerStatus(
+        epoch=2**62,
+        name="one",
+        recorded_state=state,
+        alive=alive,
+        weight=1.0,
+        joined=0.0,
+        version="1",
+        commits=3,
+        pages=12,
+        partitions=5,
+        figures=figures,
+        now=now,
+    )
+
+
+def test_a_lease_runs_down_between_heartbeats_and_a_worker_without_one_is_silent() -> None:
+    figures = WorkerFigures(at=100.0, lease=8.0, rate=2.5, in_flight=4)
+    beating, silent = worker(figures, now=103.0), worker(figures, now=109.0)
+
+    assert (beating.lease, beating.state, beating.rate) == (5.0, "active", 2.5)
+    assert (silent.lease, silent.state, silent.rate) == (0.0, "silent", 0.0)
+    assert worker_object(silent)["in_flight"] == 0
+
+
+def test_a_worker_that_has_just_joined_or_is_gone_is_not_silent() -> None:
+    assert worker(WorkerFigures(), now=100.0).state == "active"
+    assert worker(WorkerFigures(at=1.0), now=100.0, alive=False, state="dead").state == "dead"
+
+
+def test_figures_of_another_version_are_read_as_far_as_they_are_known() -> None:
+    assert WorkerFigures.decode('{"rate": 1.5, "colour": "red"}') == WorkerFigures(rate=1.5)
+    assert WorkerFigures.decode(WorkerFigures(pid=3, error="x").encode()) == WorkerFigures(pid=3, error="x")
+
+
+def test_the_description_has_the_last_error_and_its_age() -> None:
+    figures = WorkerFigures(
+        at=99.0, lease=8.0, rate=2.5, commit_seconds=0.012, cache="failing", machine="m1", error="away", error_at=90.0
+    )
+
+    said = describe_worker(worker(figures, now=100.0))
+    assert said == (
+        "5 partitions, 2.5 pages/s, lease 7.0 s, commit 12 ms, cache failing, on m1; last error: away (10.0 s ago)"
+    )
