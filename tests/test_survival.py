@@ -14,6 +14,7 @@ import pytest
 
 from gossamer.model.states import UrlState
 from tests.hostile.survival import (
+    LARGEST_GROWTH,
     LONGEST_HOLD,
     MIB,
     SECRET,
@@ -46,11 +47,14 @@ async def raise_where_nobody_looks(_: Vitals) -> None:
 
 
 async def grow(vitals: Vitals) -> None:
-    block = bytearray(os.urandom(MIB)) * 300  # what earlier tests have left may be given back meanwhile
-    beats = vitals.beats
-    while vitals.beats == beats:  # noqa: ASYNC110 - until it was looked at, however late
-        await asyncio.sleep(0.001)
-    assert block
+    blocks = []
+    for _ in range(20):  # what earlier tests have left may be given back meanwhile
+        blocks.append(bytearray(os.urandom(MIB)) * 100)
+        beats = vitals.beats
+        while vitals.beats == beats:  # noqa: ASYNC110 - until it was looked at, however late
+            await asyncio.sleep(0.001)
+        if vitals.peak - vitals.start > LARGEST_GROWTH:
+            return
 
 
 @pytest.mark.parametrize(

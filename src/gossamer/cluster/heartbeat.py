@@ -19,6 +19,7 @@ class Member(NamedTuple):
     beat: int
     weight: float
     draining: bool
+    rules_version: int = 0  # of the rules that it has applied
 
 
 class View(NamedTuple):
@@ -39,8 +40,8 @@ class Heartbeat:
     """Sends heartbeats on a connection of its own, so that a slow commit does not delay them.
 
     `now` is a clock that counts the time that the machine is suspended, `turned` says when on this clock the event loop
-    last turned, `stats` what operators see of this worker. `lease`, `view`, `ended` and `failure` may be read by any
-    thread.
+    last turned, `stats` what operators see of this worker, `rules_version` which rules it has applied. `lease`, `view`,
+    `ended` and `failure` may be read by any thread.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Heartbeat:
         now: Callable[[], float],
         turned: Callable[[], float],
         stats: Callable[[], str] = lambda: "{}",
+        rules_version: Callable[[], int] = lambda: 0,
     ) -> None:
         self.lease = Lease(terms)
         self.view: View | None = None
@@ -60,7 +62,8 @@ class Heartbeat:
         self.failure: StoreFailed | None = None
         """Why the last heartbeat was not answered."""
         self._session, self._epoch, self._terms = session, epoch, terms
-        self._now, self._turned, self._stats = now, turned, stats
+        self._now, self._turned = now, turned
+        self._stats, self._rules_version = stats, rules_version
         self._watch = Watch(terms)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="gossamer-heartbeat", daemon=True)
@@ -110,7 +113,7 @@ class Heartbeat:
         with session.transaction():
             if session.fetch_value("confirm_alive", self._epoch) is None:
                 return None
-            session.execute("beat", self._epoch, self._stats())
+            session.execute("beat", self._epoch, self._stats(), self._rules_version())
             state, generation, rules_version, _, _ = session.fetch_one("crawl_now") or ()
             members = tuple(Member(*row) for row in session.fetch_all("members"))
         return View(state, generation, rules_version, members, ())

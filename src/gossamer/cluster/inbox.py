@@ -28,6 +28,7 @@ class Message(NamedTuple):
     id: int
     kind: Kind
     body: bytes
+    rules_version: int = 0  # when it was read: not older than the rules under which it was sent
 
 
 def send(session: Session, messages: Sequence[tuple[int, Kind, bytes]]) -> None:
@@ -40,7 +41,7 @@ def send(session: Session, messages: Sequence[tuple[int, Kind, bytes]]) -> None:
 def read(session: Session, parts: Sequence[int], most: int = MOST) -> list[Message]:
     """The messages for some partitions, in no particular order between partitions."""
     found = session.fetch_all("read_inbox", list(parts), most) if parts else []
-    return [Message(part, number, Kind(kind), bytes(body)) for part, number, kind, body in found]
+    return [Message(part, number, Kind(kind), bytes(body), rules) for part, number, kind, body, rules in found]
 
 
 def delete(session: Session, messages: Sequence[Message]) -> None:

@@ -17,10 +17,11 @@ SELECT extract(epoch FROM clock_timestamp())::float8
 SELECT 1 FROM fence WHERE epoch = $1 AND alive FOR KEY SHARE
 
 -- name: beat
-UPDATE workers SET beat = beat + 1, stats = $2 WHERE epoch = $1
+UPDATE workers SET beat = beat + 1, stats = $2, rules_version = $3 WHERE epoch = $1
 
 -- name: members
-SELECT f.epoch, w.name, w.beat, w.weight, w.state = 'draining' FROM fence f JOIN workers w USING (epoch) WHERE f.alive
+SELECT f.epoch, w.name, w.beat, w.weight, w.state = 'draining', w.rules_version
+FROM fence f JOIN workers w USING (epoch) WHERE f.alive
 
 -- The fence: the first statement of every transaction of a worker.
 -- name: pass_fence
@@ -102,8 +103,9 @@ UPDATE partitions SET deaths = 0 WHERE epoch = $1 AND part = ANY($2::smallint[])
 -- name: send_to_inbox
 INSERT INTO inbox (part, kind, body) SELECT * FROM unnest($1::smallint[], $2::text[], $3::bytea[])
 
+-- The version of the rules is of the same moment: it is not older than the rules under which the message was sent.
 -- name: read_inbox
-SELECT i.part, i.id, i.kind, i.body
+SELECT i.part, i.id, i.kind, i.body, (SELECT rules_version FROM crawl)
 FROM unnest($1::smallint[]) p (part) CROSS JOIN LATERAL
     (SELECT part, id, kind, body FROM inbox WHERE part = p.part ORDER BY id LIMIT $2) i
 LIMIT $2
@@ -175,6 +177,9 @@ UPDATE crawl SET state = 'running', max_pages = $1, due_by = $2, rules_version =
 -- Steering. A new version of the rules makes every worker read them, the settings and the seeds, with its next heartbeat.
 -- name: tell_workers
 UPDATE crawl SET rules_version = rules_version + 1
+
+-- name: rules_version
+SELECT rules_version FROM crawl
 
 -- Of URLs that were sent to the inbox of another partition, those that are known there.
 -- name: known_to_owners

@@ -32,7 +32,8 @@ CREATE TABLE workers (
     weight        double precision NOT NULL,
     joined        timestamptz NOT NULL DEFAULT now(),
     version       text NOT NULL,
-    stats         text NOT NULL DEFAULT '{}'
+    stats         text NOT NULL DEFAULT '{}',
+    rules_version bigint NOT NULL DEFAULT 0         -- of the rules that it has applied
 ) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX workers_name ON workers (name) WHERE state IN ('active', 'draining');
 

@@ -509,6 +509,7 @@ def _readmission_for(
         reader=RefusalReader(opening.tables.open_reader()),
         thread=stored.queries.thread,
         read_response=partial(read_response, stored.archive.reading),
+        until_all_follow=None if opening.member is None else opening.member.until_all_follow,
     )
     if is_left_to_others:
         readmission.leave_to_others()

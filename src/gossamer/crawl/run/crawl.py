@@ -5,7 +5,7 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gossamer.clock import Clock
 from gossamer.config.admission import admission_rules_for
@@ -38,10 +38,14 @@ from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
+from gossamer.filter.rules import EntryRules
 from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.orderings.class_rules import PriorityRules
 from gossamer.model.units import HostKey, Seconds
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.observe.snapshot import SharingCounts
+from gossamer.recrawl.policy import RecrawlPolicy
+from gossamer.recrawl.rules import RecrawlRules
 from gossamer.reports.ports import Archive, CrawlReader
 from gossamer.reports.table.reader import TableReader
 from gossamer.store.ports import ContactJournal, Database, Delivery, Tables
@@ -55,6 +59,29 @@ def visit_limits_for(config: Config) -> VisitLimits:
         max_per_domain=config.politeness.max_per_domain,
         max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
         revisits=config.archive.revisits,
+    )
+
+
+class _Rules(NamedTuple):
+    """What a configuration says that a running crawl can change to."""
+
+    entry: EntryRules
+    hosts: HostSettingsTable
+    addresses: AddressPolicy
+    priorities: PriorityRules
+    policy: RecrawlPolicy
+    recrawls: RecrawlRules
+
+
+def _rules_of(config: Config, scope_seeds: set[HostKey]) -> _Rules:
+    """Raises ConfigError."""
+    return _Rules(
+        rules_for(config, scope_seeds),
+        host_settings_for(config, os.environ),
+        address_policy_for(config),
+        priority_rules_for(config),
+        recrawl_policy_for(config),
+        recrawl_rules_for(config.recrawl),
     )
 
 
@@ -79,8 +106,12 @@ class CrawlMember(Protocol):
         """The version of rules, settings and seeds, as of the last heartbeat."""
         ...
 
-    catch_up: Callable[[], Awaitable[None]] | None
-    """Applies the latest rules and settings. Called before orders and seeds from other workers are taken in."""
+    catch_up: Callable[[int], Awaitable[None]] | None
+    """Applies rules, settings and seeds of this version or a later one, unless that is done. Called before messages of
+    other workers are taken in. Raises StoreFailed."""
+
+    applied_rules: int
+    """The version that is applied; everything that former rules have decided is committed."""
 
     def open_reader(self) -> Database:
         """A connection that reads the partitions of this worker. Raises StoreFailed."""
@@ -92,6 +123,10 @@ class CrawlMember(Protocol):
 
     def on_rules_changed(self) -> None:
         """There may be another limit of pages."""
+        ...
+
+    async def until_all_follow(self) -> None:
+        """Wait until all workers have applied the rules that are on record now. Raises StoreFailed."""
         ...
 
     async def announce_rules(self, config: str, max_pages: int | None) -> None:
@@ -171,23 +206,25 @@ class Crawl:
         """The same; windows of URLs have those of this worker only."""
         return self.open_reader() if self.member is None else TableReader(self.member.open_reader())
 
+    def check_rules(self, config: Config) -> None:
+        """Raises ConfigError where `change_rules` would."""
+        _rules_of(config, self.scope_seeds)
+
     def change_rules(self, config: Config) -> None:
         """Take scope rules, limits, host settings, priority rules and recrawl settings from another configuration, at
         once and for queued URLs too. Raises ConfigError; then nothing was changed."""
-        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
-        priorities = priority_rules_for(config)
-        policy, addresses = recrawl_policy_for(config), address_policy_for(config)
-        self.admission.change_rules(rules_for(config, self.scope_seeds))
-        self.hosts.replace_with(hosts)
-        self.addresses.replace_with(addresses)
+        made = _rules_of(config, self.scope_seeds)
+        self.admission.change_rules(made.entry)
+        self.hosts.replace_with(made.hosts)
+        self.addresses.replace_with(made.addresses)
         self.engine.visitor.change_limits(visit_limits_for(config))
         if self.trap_accounts is not None:
             self.trap_accounts.change_exemption(trap_exemption(config))
-        self.reordering.change_rules(priorities)
+        self.reordering.change_rules(made.priorities)
         self.engine.readmission.change_rules(admission_rules_for(config, len(self.scope_seeds)))
         self.forget_sent_links()
         requeue = self.engine.requeue
-        requeue.planner.reconfigure(config.recrawl, policy, recrawls, opening_price_for(config))
+        requeue.planner.reconfigure(config.recrawl, made.policy, made.recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
         self.engine.pump_soon()
 

@@ -49,7 +49,7 @@ from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.partition import ID_BITS, PartitionList
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.states import UrlState
-from gossamer.model.task import HostRecord, Via
+from gossamer.model.task import HostRecord
 from gossamer.model.units import Epoch, HostKey, Instant, Seconds
 from gossamer.observe.snapshot import SharingCounts
 from gossamer.recrawl.budget import PACE, TOKENS
@@ -197,6 +197,7 @@ class Member:
             now=boot_time,
             turned=lambda: self._turned,
             stats=lambda: self._stats,
+            rules_version=lambda: self.applied_rules,
         )
         self._sending: set[asyncio.Task[FetchOutcome]] = set()
         self._cut_off: set[asyncio.Task[FetchOutcome]] = set()
@@ -211,7 +212,8 @@ class Member:
         """Whether there was no other worker when this one joined."""
         self._db: Database | None = None
         self._retired = False  # takes no partitions any more
-        self.catch_up: Callable[[], Awaitable[None]] | None = None
+        self.catch_up: Callable[[int], Awaitable[None]] | None = None
+        self.applied_rules = 0
         self._joined: Joined | None = None
         self._crawl: Crawl | None = None
         self._writer: TableWriter | None = None
@@ -553,17 +555,21 @@ class Member:
             async with self._taking_in:
                 parts = list(self.read.numbers)
                 found = await crawl.reads.ask(crawl.loader.read_messages, parts, inbox.MOST) if parts else []
-                if found:
-                    await self._admit([Message(part, n, inbox.Kind(kind), body) for part, n, kind, body in found])
-            if not found:
+                messages = [Message(part, n, inbox.Kind(kind), body, rules) for part, n, kind, body, rules in found]
+                is_done = await self._admit(messages) if messages else False
+            if not is_done:
                 alone = self.view is not None and len(self.view.members) == 1
                 await asyncio.sleep(INBOX_IDLE if alone and not self._idle_since else INBOX)
 
-    async def _admit(self, messages: list[Message]) -> None:
+    async def _admit(self, messages: list[Message]) -> bool:
+        """Take messages in, under rules that are not older than those of their senders. False if they have to wait."""
         crawl, _ = self._opened()
+        if self.catch_up is not None:
+            try:
+                await self.catch_up(max(message.rules_version for message in messages))
+            except StoreFailed:
+                return False
         contents = unpack((message.kind.value, message.body) for message in messages)
-        if self.catch_up is not None and (contents.changes or any(url.via is Via.SEED for url in contents.urls)):
-            await self.catch_up()
         excluded: Counter[str] = Counter()
         batch = crawl.store.batch
         batch.candidates += crawl.admission.admit_from_inbox(contents.urls, excluded)
@@ -578,6 +584,7 @@ class Member:
         self._idle_since = None
         crawl.store.hasten()
         await crawl.store.until_commit()
+        return True
 
     # --- steering -------------------------------------------------------------------------------------
 
@@ -589,6 +596,16 @@ class Member:
             db.execute("change_page_limit", max_pages)
 
         await self._call(announce)
+
+    async def until_all_follow(self) -> None:
+        """Wait until all workers have applied the rules that are on record now, and have committed everything that
+        former rules refused. Raises StoreFailed."""
+        crawl, _ = self._opened()
+        version = await crawl.reads.ask(crawl.loader.rules_version)
+        while self.view is None or any(  # noqa: ASYNC110 - a thread reads it
+            member.rules_version < version for member in self.view.members
+        ):
+            await asyncio.sleep(LOOK)
 
     async def stop_crawl(self) -> None:
         """`CrawlMember`."""

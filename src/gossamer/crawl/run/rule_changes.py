@@ -12,7 +12,7 @@ robots.txt forbids stays excluded.
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from gossamer.config.admission import ADMISSION_KEY, TRAP_CUTS, AdmissionRecord, AdmissionRules
@@ -195,8 +195,10 @@ class Readmission:
         reader: RefusalReader,
         thread: ReaderThread,
         read_response: ReadResponse,
+        until_all_follow: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`record`: for the rules in force."""
+        """`record`: for the rules in force. `until_all_follow` waits for other workers, until everything that they have
+        refused by former rules is on record."""
         self._store, self._counters = state.store, state.counters
         self._observers = observers
         self._record = record
@@ -206,6 +208,7 @@ class Readmission:
         self._reader = reader
         self._thread = thread
         self._read_response = read_response
+        self._until_all_follow = until_all_follow
         self._problems: list[str] = []
         self._hosts_read: set[HostId] = set()  # whose robots.txt files the pass has read
         self._counts: ReadmissionCounts | None = None
@@ -285,6 +288,8 @@ class Readmission:
 
     async def _pass(self) -> None:
         await self._store.until_committed()  # with all that the former rules refused
+        if self._until_all_follow is not None:
+            await self._until_all_follow()
         record = self._record
         mask = mask_of(record.reasons)
         if record.pages is None:

@@ -78,6 +78,7 @@ class _Found(NamedTuple):
     version: int
     overrides: Overrides | None  # None: as before
     orders: list[Order]
+    rules_version: int = 0  # what workers share is of this version
     config: str | None = None  # of all workers
     seeds: frozenset[Url] | None = None  # None: as many as before
 
@@ -106,7 +107,7 @@ class Steering:
         self._is_served = is_served
         self._member = opened.crawl.member
         self._takes_orders = False
-        self._rules_version = 0 if self._member is None else self._member.rules_version
+        self._applied_rules = -1  # the version of what workers share; unknown
         self._seeds = -1  # how many there are; unknown
         self._connection = ConnectionThread(opened.crawl.tables.open_steering, "gossamer-orders")
         self._canonicaliser = canonicaliser_for(config)
@@ -121,6 +122,7 @@ class Steering:
         self._run = f"{1000 * opened.crawl.clock.now():.0f}"
         self._rests: tuple[int, ...] = ()
         self._looks = 0
+        self._has_ended = False
         self._clean_at = 0.0  # monotonic
         opened.crawl.engine.pause(overrides.paused)
         if self._member is not None:
@@ -164,13 +166,12 @@ class Steering:
             for task in self._applying.values():
                 task.cancel()
             self._opened.live.steering = None
-            if self._member is not None:
-                self._member.catch_up = None
+            self._has_ended = True
             connection.close()
 
     def _must_look(self) -> bool:
         member = self._member
-        return member is None or self._takes_orders or member.rules_version != self._rules_version
+        return member is None or self._takes_orders or member.rules_version > self._applied_rules
 
     async def _follow_ownership(self, takes_orders: bool) -> None:
         """Of several workers, the one that takes orders looks at refused links again, too."""
@@ -183,10 +184,13 @@ class Steering:
             readmission.leave_to_others()
         self._takes_orders = takes_orders
 
-    async def _catch_up(self) -> None:
-        """Apply the latest settings, if the store answers."""
-        with suppress(StoreFailed):
-            await self._apply((await self._connection.run(self._look))._replace(orders=[]))
+    async def _catch_up(self, version: int) -> None:
+        """`CrawlMember`."""
+        if self._applied_rules >= version:
+            return
+        if self._has_ended:
+            raise StoreFailed("the crawl ends")
+        await self._apply((await self._connection.run(self._look))._replace(orders=[]))
 
     def _begin(self) -> None:
         """From now on the status says what is applied."""
@@ -217,28 +221,30 @@ class Steering:
         orders: list[Order] = []
         if self._member is None or self._takes_orders:
             orders = OrderTable(db).new(_MOST_ORDERS)
-        told = self._rules_version if self._member is None else self._member.rules_version
+        rules = self._applied_rules if self._member is None else int(db.fetch_value("rules_version"))
         version, overrides = Settings(db).version(), None  # after the orders: some are to be applied under new settings
-        if version == self._version and told == self._rules_version:
+        if version == self._version and rules == self._applied_rules:
             return _Found(version, None, orders)
         version, text = Settings(db).read(OVERRIDES_KEY)
         overrides = Overrides.from_text(text)
         if self._member is None:
             return _Found(version, overrides, orders)
-        self._rules_version = told
         seeds = int(db.fetch_value("number_of_seeds"))
         facts = Metadata(db)
         found = facts.seeds() if seeds != self._seeds else None
         self._seeds = seeds
-        return _Found(version, overrides, orders, facts.fact(CONFIG_KEY), found)
+        return _Found(version, overrides, orders, rules, facts.fact(CONFIG_KEY), found)
 
     async def _apply(self, found: _Found) -> None:
-        version, overrides, orders = found[:3]
-        if overrides is not None:
-            await self._apply_settings(version, overrides, found.config, found.seeds)
+        if found.overrides is not None:
+            await self._apply_settings(found, found.overrides)
+            if self._member is not None and self._member.applied_rules < found.rules_version:
+                self._opened.crawl.store.hasten()
+                await self._opened.crawl.store.until_committed()
+                self._member.applied_rules = found.rules_version
         if self._opened.crawl.engine.stopping:
             return  # they are left to the next run
-        for order in orders:
+        for order in found.orders:
             if order.id not in self._applying and order.id not in self._answered:
                 self._applying[order.id] = asyncio.create_task(self._carry_out(order))
 
@@ -297,9 +303,7 @@ class Steering:
 
     # --- settings --------------------------------------------------------------------------------
 
-    async def _apply_settings(
-        self, version: int, wanted: Overrides, config: str | None = None, seeds: frozenset[Url] | None = None
-    ) -> None:
+    async def _apply_settings(self, found: _Found, wanted: Overrides) -> None:
         """Bring these settings into force. They are published as such when all that follows from them at once is
         committed; to look at every known URL under other limits takes longer and goes on in the background."""
         async with self._changing:
@@ -307,7 +311,7 @@ class Steering:
             hosts = HostOverrides()
             hosts.add(before.hosts)
             if self._member is not None:
-                await self._follow_rules(config, seeds, wanted.limits)
+                await self._follow_rules(found.config, found.seeds, wanted.limits)
             if wanted.limits is not None and wanted.limit_changes != before.limit_changes:
                 await self._change_limits(wanted.limits)
                 before.limit_changes = wanted.limit_changes
@@ -325,7 +329,8 @@ class Steering:
                     opened.log.event("crawl.paused")
                 else:
                     opened.log.event("crawl.resumed")
-            self._version = version
+            self._version = found.version
+            self._applied_rules = max(self._applied_rules, found.rules_version)
         opened.live.publish()
 
     async def _change_limits(self, limits: Limits) -> None:
@@ -372,20 +377,25 @@ class Steering:
     async def reload(self, config: Config) -> None:
         """Apply another configuration, as `gossamer crawl` does on SIGHUP: its rules and its settings for hosts. The
         overrides still take precedence. Raises ConfigError; then nothing was changed."""
+        crawl = self._opened.crawl
+        if self._member is not None:
+            # All workers, this one too, apply what is on record: none may send links that others refuse by older rules.
+            crawl.check_rules(self._overrides.apply_limits(config))
+            await self._member.announce_rules(config_to_text(config), config.max_pages)
+            await self._apply((await self._connection.run(self._look))._replace(orders=[]))
+            await self._save_options()
+            return
         async with self._changing:
             await self._end_enforcement()
             before, self._base = self._base, config
             try:
-                self._opened.crawl.change_rules(self.config)
+                crawl.change_rules(self.config)
             except BaseException:
                 self._base = before
                 raise
             self._start_enforcement()
             await self._save_options()
-            if self._member is None:
-                self._opened.crawl.change_page_limit(config.max_pages)
-            else:
-                await self._member.announce_rules(config_to_text(config), config.max_pages)
+            crawl.change_page_limit(config.max_pages)
 
     async def _save_options(self) -> None:
         """So that `gossamer crawl` continues with the same limits."""

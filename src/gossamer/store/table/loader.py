@@ -127,8 +127,12 @@ class TableLoader:
     def suffix_visits(self) -> dict[int, int]:
         return dict(self._db.fetch_all("suffix_visits"))
 
-    def read_messages(self, parts: list[int], most: int) -> list[tuple[int, int, str, bytes]]:
-        """Messages in the inboxes of some partitions: partition, id, kind and body."""
+    def rules_version(self) -> int:
+        """Of the rules that all workers are to apply."""
+        return int(self._db.fetch_value("rules_version"))
+
+    def read_messages(self, parts: list[int], most: int) -> list[tuple[int, int, str, bytes, int]]:
+        """Messages in the inboxes of some partitions: partition, id, kind, body, and the version of the rules."""
         return self._db.fetch_all("read_inbox", parts, most)
 
     def counters_of_others(self) -> dict[str, int]:
