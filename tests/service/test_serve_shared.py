@@ -67,7 +67,7 @@ def test_services_without_workers_show_the_whole_crawl_and_each_worker(
             for each in (service, other):
                 wait_until(lambda: each.get("/status").json["pages"] > 50, "pages")  # noqa: B023
                 shown = each.get("/status").json
-                assert [worker["name"] for worker in shown["workers"]] == NAMES
+                assert sorted(worker["name"] for worker in shown["workers"]) == NAMES
                 assert sum(worker["partitions"] for worker in shown["workers"]) == DEFAULT_PARTITIONS
                 assert shown["state"] == "running"
             said = gossamer("status", "--store", url)
@@ -75,7 +75,7 @@ def test_services_without_workers_show_the_whole_crawl_and_each_worker(
             report = gossamer("status", "--store", url, "--json").report
             assert report["running"] is True and isinstance(report["workers"], list) and len(report["workers"]) == 2
             listed = gossamer("workers", "list", "--store", url)
-            assert [line.split()[:3] for line in listed.out.splitlines()[1:]] == [
+            assert sorted(line.split()[:3] for line in listed.out.splitlines()[1:]) == [
                 [name, "active", str(HALF)] for name in NAMES
             ]
 

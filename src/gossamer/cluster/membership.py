@@ -125,7 +125,7 @@ def end_silent_workers(
     know it. Returns at once if there are none, or as soon as one is seen to live. Raises StoreFailed."""
     watch, first = Watch(terms), dict[Epoch, int]()
     while True:
-        beats = {epoch: beat for epoch, _, beat, *_ in session.fetch_all("members")}
+        beats = {Epoch(epoch): int(beat) for epoch, beat in session.fetch_all("beats")}
         first = first or beats
         if not beats or any(beat != first.get(epoch) for epoch, beat in beats.items()):
             return

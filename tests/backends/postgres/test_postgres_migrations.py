@@ -15,6 +15,7 @@ pytestmark = pytest.mark.service
 TO_SCHEMA_2 = """
 ALTER TABLE crawl ADD COLUMN kept_open boolean NOT NULL DEFAULT false;
 ALTER TABLE crawl DROP COLUMN kept_open_until;
+ALTER TABLE workers DROP COLUMN rules_version;
 UPDATE schema_version SET version = 2
 """
 COLUMNS = """

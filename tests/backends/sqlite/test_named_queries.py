@@ -14,7 +14,7 @@ ABOVE_THE_PORT = [*(SOURCE / "store" / "table").glob("*.py"), *(SOURCE / "report
 
 SHARED = {
     *("send_to_inbox", "delete_from_inbox", "read_inbox", "tell_workers", "known_to_owners"),
-    *("count_stored", "counters_of_others"),
+    *("count_stored", "counters_of_others", "rules_version"),
 }
 """Statements that run only where workers share a store (`backends/postgres/cluster.sql`)."""
 

@@ -23,6 +23,10 @@ UPDATE workers SET beat = beat + 1, stats = $2, rules_version = $3 WHERE epoch =
 SELECT f.epoch, w.name, w.beat, w.weight, w.state = 'draining', w.rules_version
 FROM fence f JOIN workers w USING (epoch) WHERE f.alive
 
+-- The same of any schema, before it is migrated.
+-- name: beats
+SELECT f.epoch, w.beat FROM fence f JOIN workers w USING (epoch) WHERE f.alive
+
 -- The fence: the first statement of every transaction of a worker.
 -- name: pass_fence
 UPDATE fence SET commits = $2::bigint + 1, stored = $3 WHERE epoch = $1 AND alive AND commits = $2
