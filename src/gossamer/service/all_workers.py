@@ -25,7 +25,7 @@ from gossamer.observe.snapshot import (
 from gossamer.service.live_view import Reading
 
 _RENEW: Final = 5.0  # seconds
-_KEPT_OPEN: Final = 20.0
+KEPT_OPEN: Final = 20.0
 """Seconds for which the crawl is kept open at a time: so long it waits after a service was killed."""
 _TOTALS: Final = 5.0
 """Seconds between two looks at the totals while there is no worker."""
@@ -64,7 +64,7 @@ class AllWorkers:
     def _read(self) -> Reading | None:
         now = self._clock.monotonic()
         if now >= self._renew_at:
-            keep_crawl_open(self._session, _KEPT_OPEN)
+            keep_crawl_open(self._session, KEPT_OPEN)
             self._renew_at = now + _RENEW
         workers, texts = read_live(self._session)
         found = decode_live(texts)

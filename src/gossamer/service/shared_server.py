@@ -4,7 +4,7 @@ none. Any number of services can run at the same time, on any machine; each show
 import os
 import signal
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Thread
 from types import FrameType
@@ -16,11 +16,12 @@ from gossamer.config.load import CONFIG_KEY, Config, config_from_text
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import TOKEN
 from gossamer.crawl.run.member import Worker
-from gossamer.crawl.run.opener import CrawlLocation, SharedStore, crawl_exists, open_crawl, shown_crawl
+from gossamer.crawl.run.opener import CrawlLocation, SharedStore, crawl_exists, open_crawl, open_session, shown_crawl
+from gossamer.crawl.run.workers import keep_crawl_open
 from gossamer.errors import DirectoryError, UsageError
 from gossamer.seed.lists import Seed
 from gossamer.service.access import token_in
-from gossamer.service.all_workers import Awaited
+from gossamer.service.all_workers import KEPT_OPEN, Awaited
 from gossamer.service.front_process import READY, Front, fork_front
 from gossamer.service.server import Addresses, NoDisplay, open_sockets
 from gossamer.workers.local_workers import run_local_workers
@@ -57,6 +58,8 @@ def serve_shared(
         attendance = _Attendance(front, lambda: on_ready(addresses, directory))
         if workers:
             attendance.start()
+            with closing(open_session(location)) as session:
+                keep_crawl_open(session, KEPT_OPEN)  # the front process goes on with that, as soon as it can
             try:
                 run_local_workers(store, seeds, add_seeds=True, display=NoDisplay(), reread=reread)
             finally:

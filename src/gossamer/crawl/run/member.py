@@ -287,7 +287,9 @@ class Member:
 
     def state_of_run(self, view: View) -> str:
         """The state of the crawl; one that was read before this run had begun is that of the last run."""
-        read_since = any(member.epoch == self.epoch and member.beat > self._beat_at_start for member in view.members)
+        # The next heartbeat may have been in progress then, and have read the state before.
+        since = self._beat_at_start + 2
+        read_since = any(member.epoch == self.epoch and member.beat >= since for member in view.members)
         return view.state if read_since else "running"
 
     @property
