@@ -24,7 +24,7 @@ from gossamer.cluster.partitions import Partitions
 from gossamer.cluster.shared_addresses import GatePlan, SharedAddresses, exchange
 from gossamer.cluster.watch import Silent
 from gossamer.errors import HistoryLost, LeaseLost, NameInUse, StoreFailed
-from gossamer.model.units import Epoch, HostId, Instant, Seconds
+from gossamer.model.units import Epoch, HostKey, Instant, Seconds
 from tests.cluster.faults import Faults, ServerClockStep, connector
 from tests.cluster.mini_crawl import POLICY, SCHEMA, STATEMENTS
 from tests.cluster.mini_crawl import TERMS as SHORT_TERMS
@@ -39,7 +39,7 @@ T = TypeVar("T")
 TERMS = LeaseTerms(Seconds(30.0))
 """Long enough that nothing times out on a busy machine: these tests do not wait for it."""
 PARTITIONS = 4
-HOSTS = (HostId(7), HostId(8))
+HOSTS = (HostKey("7"), HostKey("8"))
 
 
 @dataclass
