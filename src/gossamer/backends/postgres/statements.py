@@ -257,7 +257,9 @@ _PACKERS: dict[str, Callable[[Sequence[object]], Column]] = {
 def pack_rows(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Column]:
     """The rows of values as one array for each column. Raises OverflowError for a number that is too large, or
     is none."""
+    # An iterator for each row would cost more than the only value of the row.
+    by_column = zip(*rows, strict=True) if len(columns) > 1 else [[value for (value,) in rows]]
     try:
-        return [_PACKERS[kind](values) for kind, values in zip(columns, zip(*rows, strict=True), strict=True)]
+        return [_PACKERS[kind](values) for kind, values in zip(columns, by_column, strict=True)]
     except struct.error as error:
         raise OverflowError(f"a value does not fit its column: {error}") from error
