@@ -23,6 +23,9 @@ UPDATE workers SET beat = beat + 1, stats = $2, rules_version = $3 WHERE epoch =
 SELECT f.epoch, w.name, w.beat, w.weight, w.state = 'draining', w.rules_version
 FROM fence f JOIN workers w USING (epoch) WHERE f.alive
 
+-- name: living
+SELECT epoch FROM fence WHERE alive
+
 -- The fence: the first statement of every transaction of a worker.
 -- name: pass_fence
 UPDATE fence SET commits = $2::bigint + 1, stored = $3 WHERE epoch = $1 AND alive AND commits = $2
