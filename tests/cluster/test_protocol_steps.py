@@ -214,6 +214,21 @@ def heartbeats_do_not_wait_for_a_commit_but_a_death_does(stage: Stage) -> None:
     assert heart.ended and not heart.lease.may_start(0.0)
 
 
+def a_worker_that_joins_or_dies_is_noticed_before_the_next_heartbeat(stage: Stage) -> None:
+    worker = stage.member()
+    heart = stage.heartbeat(worker)
+    heart.send()
+    assert not heart.membership_changed()
+
+    other = stage.member()
+
+    assert heart.membership_changed()
+    heart.send()
+    assert not heart.membership_changed()
+    worker.bury(other)
+    assert heart.membership_changed()
+
+
 def a_worker_that_has_sent_a_heartbeat_meanwhile_is_not_declared_dead(stage: Stage) -> None:
     worker, other = stage.member(), stage.member()
     stage.heartbeat(worker).send()
@@ -491,6 +506,7 @@ STEPS = (
     a_commit_counts_although_the_worker_was_declared_dead_after_it,
     lost_history_ends_all_workers_once,
     heartbeats_do_not_wait_for_a_commit_but_a_death_does,
+    a_worker_that_joins_or_dies_is_noticed_before_the_next_heartbeat,
     a_worker_that_has_sent_a_heartbeat_meanwhile_is_not_declared_dead,
     a_step_of_the_servers_clock_makes_no_worker_silent,
     a_name_belongs_to_one_living_worker,

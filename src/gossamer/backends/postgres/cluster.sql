@@ -27,6 +27,9 @@ FROM fence f JOIN workers w USING (epoch) WHERE f.alive
 -- name: beats
 SELECT f.epoch, w.beat FROM fence f JOIN workers w USING (epoch) WHERE f.alive
 
+-- name: living
+SELECT epoch FROM fence WHERE alive
+
 -- The fence: the first statement of every transaction of a worker.
 -- name: pass_fence
 UPDATE fence SET commits = $2::bigint + 1, stored = $3 WHERE epoch = $1 AND alive AND commits = $2
