@@ -38,7 +38,7 @@ from gossamer.config.load import CONFIG_KEY
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import WORKER
-from gossamer.crawl.run.host_loans import HostLoans
+from gossamer.crawl.run.host_holds import HostHolds
 from gossamer.crawl.run.worker_figures import FigureTaker
 from gossamer.errors import DirectoryError, LeaseLost, StoreFailed
 from gossamer.fetch.robots import parse_robots
@@ -200,7 +200,7 @@ class Member:
             stats=lambda: self._stats,
             rules_version=lambda: self.applied_rules,
         )
-        self.loans = HostLoans(self)
+        self.holds = HostHolds(self)
         self._sending: set[asyncio.Task[FetchOutcome]] = set()
         self._cut_off: set[asyncio.Task[FetchOutcome]] = set()
         self._wants_grant = asyncio.Event()
@@ -422,12 +422,12 @@ class Member:
             await asyncio.sleep(TURN)
 
     async def look(self, use: Callable[[Database], None]) -> None:
-        """`HostLoansMember`."""
+        """`HoldingMember`."""
         crawl, _ = self._opened()
         await crawl.reads.ask(crawl.loader.read, use)
 
     async def write(self, work: Callable[[Database], T]) -> T:
-        """`HostLoansMember`: run statements behind the fence."""
+        """`HoldingMember`: run statements behind the fence."""
         crawl, writer = self._opened()
         return await crawl.store.call(lambda: writer.run(work))
 

@@ -31,8 +31,8 @@ _KEPT_BYTES = 512_000
 _NO_ROW = 1 << 62  # journal numbers of hosts that have no row
 
 
-class HostLoans(Protocol):
-    """Contacts of hosts that other workers own (`crawl.run.host_loans`)."""
+class HostHolds(Protocol):
+    """Contacts of hosts that other workers own (`crawl.run.host_holds`)."""
 
     def owns_host(self, host: HostKey) -> bool: ...
 
@@ -72,9 +72,9 @@ class RobotsFetcher:
         settings: RobotsSettings,
         find_host: Callable[[HostKey], Awaitable[HostLoaded | None]],
         on_sitemaps: Callable[[Visit, Origin, Sequence[str]], None] = lambda visit, origin, lines: None,
-        loans: HostLoans | None = None,
+        holds: HostHolds | None = None,
     ) -> None:
-        """`on_sitemaps` is called with the `Sitemap:` lines of every file that is parsed. `loans`: where workers share
+        """`on_sitemaps` is called with the `Sitemap:` lines of every file that is parsed. `holds`: where workers share
         the crawl."""
         self._frontier = state.frontier
         self._host_contexts = host_contexts
@@ -88,7 +88,7 @@ class RobotsFetcher:
         self._max_crawl_delay = settings.max_crawl_delay
         self._find_host = find_host
         self._on_sitemaps = on_sitemaps
-        self._loans = loans
+        self._holds = holds
 
     async def fetch(self, visit: Visit, context: HostContext, origin: Origin, route: Route) -> str | None:
         """Request it from the host of the visit. Returns None if the URL is back in its queue, or the reason for which
@@ -118,14 +118,14 @@ class RobotsFetcher:
     async def fetch_redirected(self, visit: Visit, context: HostContext, origin: Origin, hop: Hop) -> str | None:
         """Request it from the other host that it was redirected to; returns as `fetch`. That needs no rules, but the
         gaps of that host and its address, and an address that may be dialled."""
-        loans = self._loans
-        if loans is not None and not await loans.obtain(hop.host):
+        holds = self._holds
+        if holds is not None and not await holds.obtain(hop.host):
             self._postpone(visit, Instant(self._clock.now() + ASK_AGAIN))
             return None
         row = await self._find_host(hop.host)
         route = await self._requester.route_to(hop.host, visit.address)
         now = self._clock.now()
-        if loans is not None and not loans.may_start(hop.host):
+        if holds is not None and not holds.may_start(hop.host):
             self._postpone(visit, Instant(now + ASK_AGAIN))
             return None
         if isinstance(route, ResolveLater) and not route.blames_host:
@@ -136,7 +136,7 @@ class RobotsFetcher:
         record = row.record if row is not None else None
         known = (None, Instant(0.0), 0.0) if record is None else (record.host_id, record.next_contact, record.last_took)
         # The date of a host that its owner holds is the end of the hold.
-        rests_until = known[1] if loans is None or loans.owns_host(hop.host) else Instant(0.0)
+        rests_until = known[1] if holds is None or holds.owns_host(hop.host) else Instant(0.0)
         turn = self._frontier.cross_host.begin(visit, hop.host, known[0], rests_until, route.address, now)
         if isinstance(turn, WaitUntil):
             self._postpone(visit, turn.when)
@@ -168,8 +168,8 @@ class RobotsFetcher:
         contact = self._requester.contact_ended(number, hop.host, outcome, now, delay, requested_wait(outcome, now))
         until = self._frontier.cross_host.end(visit, hop.host, contact, now)
         self._requester.record_end(number, hop.host, route, contact, until, None)
-        if self._loans is not None:
-            self._loans.give_back(hop.host, Seconds(max(0.0, until - now)))
+        if self._holds is not None:
+            self._holds.give_back(hop.host, Seconds(max(0.0, until - now)))
         return outcome
 
     def _postpone(self, visit: Visit, until: Instant) -> None:

@@ -14,7 +14,7 @@ from gossamer.model.units import HostKey, Seconds
 from gossamer.store.ports import Database
 
 
-class HostLoansMember(Protocol):
+class HoldingMember(Protocol):
     """What this needs of the member."""
 
     @property
@@ -31,10 +31,10 @@ class HostLoansMember(Protocol):
         ...
 
 
-class HostLoans:
-    """`crawl.visit.robots.HostLoans`. At most one hold of each host. Owned by the event loop."""
+class HostHolds:
+    """`crawl.visit.robots.HostHolds`. At most one hold of each host. Owned by the event loop."""
 
-    def __init__(self, member: HostLoansMember) -> None:
+    def __init__(self, member: HoldingMember) -> None:
         self._member = member
         self._holds: dict[HostKey, HostHold] = {}
         self._asking: set[HostKey] = set()
