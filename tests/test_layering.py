@@ -105,7 +105,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "service",
         "workers.local_workers",
     ),
-    "numpy": ("cli.simulate", "lab.simulate", "backends.postgres"),
+    "numpy": ("cli.simulate", "lab.simulate"),
     "obstore": ("backends.objects",),
     "prometheus_client": ("service.metrics", "service.metrics_port"),
     "publicsuffixlist": ("filter",),

@@ -29,7 +29,8 @@ CREATE TABLE queue (part smallint NOT NULL, url_id bigint NOT NULL, PRIMARY KEY 
 CREATE TABLE uncounted (url_id bigint);
 CREATE TABLE due (at float8);
 CREATE TABLE facts (name text PRIMARY KEY, value text NOT NULL);
-CREATE TABLE hosts (id int PRIMARY KEY, next_contact float8 NOT NULL, gap float8 NOT NULL);
+CREATE TABLE hosts (id int PRIMARY KEY, next_contact float8 NOT NULL, gap float8 NOT NULL,
+    host text GENERATED ALWAYS AS (id::text) STORED);
 CREATE TABLE captures (url_id bigint NOT NULL, epoch bigint NOT NULL);
 """
 

@@ -24,7 +24,7 @@ from gossamer.cluster.partitions import Partitions
 from gossamer.cluster.shared_addresses import GatePlan, SharedAddresses, exchange
 from gossamer.cluster.watch import Silent
 from gossamer.errors import HistoryLost, LeaseLost, NameInUse, StoreFailed
-from gossamer.model.units import Epoch, HostId, Instant, Seconds
+from gossamer.model.units import Epoch, HostKey, Instant, Seconds
 from tests.cluster.faults import Faults, ServerClockStep, connector
 from tests.cluster.mini_crawl import POLICY, SCHEMA, STATEMENTS
 from tests.cluster.mini_crawl import TERMS as SHORT_TERMS
@@ -39,7 +39,7 @@ T = TypeVar("T")
 TERMS = LeaseTerms(Seconds(30.0))
 """Long enough that nothing times out on a busy machine: these tests do not wait for it."""
 PARTITIONS = 4
-HOSTS = (HostId(7), HostId(8))
+HOSTS = (HostKey("7"), HostKey("8"))
 
 
 @dataclass
@@ -212,6 +212,21 @@ def heartbeats_do_not_wait_for_a_commit_but_a_death_does(stage: Stage) -> None:
     assert done
     heart.send()
     assert heart.ended and not heart.lease.may_start(0.0)
+
+
+def a_worker_that_joins_or_dies_is_noticed_before_the_next_heartbeat(stage: Stage) -> None:
+    worker = stage.member()
+    heart = stage.heartbeat(worker)
+    heart.send()
+    assert not heart.membership_changed()
+
+    other = stage.member()
+
+    assert heart.membership_changed()
+    heart.send()
+    assert not heart.membership_changed()
+    worker.bury(other)
+    assert heart.membership_changed()
 
 
 def a_worker_that_has_sent_a_heartbeat_meanwhile_is_not_declared_dead(stage: Stage) -> None:
@@ -491,6 +506,7 @@ STEPS = (
     a_commit_counts_although_the_worker_was_declared_dead_after_it,
     lost_history_ends_all_workers_once,
     heartbeats_do_not_wait_for_a_commit_but_a_death_does,
+    a_worker_that_joins_or_dies_is_noticed_before_the_next_heartbeat,
     a_worker_that_has_sent_a_heartbeat_meanwhile_is_not_declared_dead,
     a_step_of_the_servers_clock_makes_no_worker_silent,
     a_name_belongs_to_one_living_worker,

@@ -1,15 +1,20 @@
-"""Contacting a host of another worker once: its owner holds the host, that is, leaves it alone meanwhile.
+"""A worker that has to contact a host of another worker asks its owner to hold the host, that is, to leave it alone
+meanwhile.
 
 Needed when a robots.txt redirects to a host in a partition of another worker. The asker sends a message to the inbox of
 that partition. When the host is idle and has rested, its owner deletes the message and moves the host's next contact
 ahead, in one transaction; only the owner ever writes the row of a host. The asker sees both, and has a short time for
-its request.
+its request. Afterwards it returns the host, with the rest that the contact requires. A host that has no row yet is held
+in the memory of the owner, until the hold ends by itself.
 """
+
+import json
+from typing import NamedTuple
 
 from gossamer.cluster import inbox
 from gossamer.cluster.inbox import Kind, Message
 from gossamer.cluster.ports import Session
-from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.model.units import HostKey, Instant, Seconds
 
 HELD_FOR = Seconds(120.0)
 """The owner does not contact the host for this long."""
@@ -19,16 +24,16 @@ LONGEST_REQUEST = Seconds(60.0)
 """Then it is cut off. What remains of the hold is the longest gap that a contact may require."""
 
 
-def ask(session: Session, part: int, host: HostId) -> int:
+def ask(session: Session, part: int, host: HostKey) -> int:
     """In a transaction behind the fence: ask the owner of a partition to hold a host. Returns the id of the message."""
-    number: int = session.fetch_value("ask_for_hold", part, host.to_bytes(8, "big"))
+    number: int = session.fetch_value("ask_for_hold", part, host.encode())
     return number
 
 
-def host_of(message: Message) -> HostId:
+def host_of(message: Message) -> HostKey:
     """Which host a message asks for."""
     assert message.kind is Kind.HOLD
-    return HostId(int.from_bytes(message.body, "big"))
+    return HostKey(message.body.decode())
 
 
 def grant(session: Session, message: Message, now: Instant) -> None:
@@ -37,19 +42,47 @@ def grant(session: Session, message: Message, now: Instant) -> None:
     session.execute("hold_host", host_of(message), now + HELD_FOR)
 
 
+class Returned(NamedTuple):
+    """A host that was contacted, and may be contacted again after a rest."""
+
+    host: HostKey
+    held_until: Instant
+    rest: Seconds
+
+
+def give_back(session: Session, part: int, returned: Returned) -> None:
+    """In a transaction behind the fence, by the asker: the contact has ended."""
+    inbox.send(session, [(part, Kind.RETURN, json.dumps(returned).encode())])
+
+
+def returned_in(message: Message) -> Returned:
+    """What a message returns."""
+    assert message.kind is Kind.RETURN
+    return Returned(*json.loads(message.body))
+
+
+def take_back(session: Session, message: Message, returned: Returned, until: Instant) -> None:
+    """In a transaction behind the fence, by the owner of the host: it rests `until` then."""
+    inbox.delete(session, [message])
+    session.execute("end_hold", returned.host, returned.held_until, until)
+
+
 class HostHold:
     """The asker's side. Its clock is that of leases, and is compared with no other."""
 
-    def __init__(self, part: int, host: HostId, message: int) -> None:
-        self._part, self._host, self._message = part, host, message
+    def __init__(self, part: int, host: HostKey, message: int) -> None:
+        self.part = part
+        self._host, self._message = host, message
         self._seen: tuple[float, float | None] | None = None  # when the message was, and with which date of the host
         self._granted = False
+        self.held_until: Instant | None = None
+        """The host's date, if it is held and has a row."""
         self.refused = False
         """It will not be granted any more: ask again."""
 
     def look(self, session: Session, now: float) -> None:
         """Look whether the owner has answered. `now` was read before. Raises StoreFailed."""
-        row = session.fetch_one("hold_state", self._part, self._message, self._host)
+        row = session.fetch_one("hold_state", self.part, self._message, self._host)
         assert row is not None, "the statement returns one row"
         self._observe(row[0], row[1], now)
 
@@ -59,9 +92,15 @@ class HostHold:
         elif not self._granted:
             # A message that is gone although the host's date has not moved was not answered with a hold.
             before = None if self._seen is None else self._seen[1]
-            moved = next_contact is not None and (before is None or next_contact > before)
+            moved = next_contact is None or before is None or next_contact > before
             self._granted = self._seen is not None and moved
             self.refused = not self._granted
+            if self._granted and next_contact is not None:
+                self.held_until = Instant(next_contact)
+
+    @property
+    def is_answered(self) -> bool:
+        return self._granted or self.refused
 
     def may_start(self, now: float) -> bool:
         """Whether the request may start now."""

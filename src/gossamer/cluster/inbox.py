@@ -18,7 +18,8 @@ class Kind(Enum):
     HINTS = "hints"
     NAMES = "names"  # of sitemaps
     ORDER = "order"
-    HOLD = "hold"
+    HOLD = "hold"  # a host, see `host_holds`
+    RETURN = "return"
 
 
 class Message(NamedTuple):

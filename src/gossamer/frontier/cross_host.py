@@ -47,6 +47,12 @@ class HostLender(Protocol):
         """Do not visit the host's own URLs before then."""
         ...
 
+    def domain_wait(self, host: HostKey, now: Instant) -> Instant | None:
+        """Until when the domain of a host is busy or rests, if it is or does."""
+        ...
+
+    def rest_domain(self, host: HostKey, until: Instant) -> None: ...
+
     def is_retiring(self, host_id: HostId) -> bool:
         """Whether the host gave up its back queue and that is not committed yet."""
         ...
@@ -126,6 +132,47 @@ class CrossHostRequests:
             self._last.add(queue.host_id)
             self._lender.end_reservation(queue)
         return until
+
+    # --- hosts that another worker contacts ----------------------------------------------------------
+
+    def lend(self, host: HostKey, host_id: HostId | None, rests_until: Instant, now: Instant) -> bool:
+        """Reserve a host for a contact by another worker, if it is idle and has rested; then call `end_lending`. Its
+        own URLs wait for a moment if it has not. `host_id` and `rests_until` are as for `begin`."""
+        queue = self._queue(host, host_id)
+        if host in self._reserved or (host_id is not None and self._lender.is_retiring(host_id)):
+            return False
+        until = max(rests_until, self._rests.get(host, Instant(0.0)))
+        if queue is not None:
+            until = max(until, queue.not_before, Instant(now + ASK_AGAIN) if queue.state is OUT else Instant(0.0))
+            if until > now:
+                self._lender.yield_until(queue, Instant(until + PRECEDENCE))
+        if until > now or self._lender.domain_wait(host, now) is not None:
+            return False
+        if queue is not None:
+            self._lender.reserve(queue)
+        self._reserved[host] = queue
+        return True
+
+    def end_lending(self, host: HostKey, until: Instant, now: Instant) -> None:
+        """The other worker may contact the host; this one does not before `until`."""
+        queue = self._reserved.pop(host)
+        self._rest(host, until, now)
+        self._lender.rest_domain(host, until)
+        if queue is not None:
+            queue.not_before = max(queue.not_before, until)
+            queue.yields_until = Instant(0.0)
+            self._last.add(queue.host_id)
+            self._lender.end_reservation(queue)
+
+    def take_back(self, host: HostKey, held_until: Instant, until: Instant) -> None:
+        """The contact by the other worker has ended: the host, which was held, rests `until` then."""
+        if self._rests.get(host) == held_until:
+            self._rests[host] = until
+        queue = self._queue(host, None)
+        if queue is not None and queue.state is not OUT and queue.not_before == held_until:
+            self._lender.reserve(queue)
+            queue.not_before = until
+            self._lender.end_reservation(queue)
 
     def on_host_loaded(self, queue: HostQueue, host: HostKey) -> None:
         """A host got a back queue; its record has not been read yet."""

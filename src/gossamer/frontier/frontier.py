@@ -207,7 +207,7 @@ class Frontier:
         self.gates.close_until(address, until)
 
     def rest_domain(self, host: HostKey, until: Instant) -> None:
-        """After a restart: this host was contacted, and its domain rests until then, if domains do."""
+        """This host was contacted before a restart or by another worker: its domain rests until then, if domains do."""
         if (key := self._domain_gate(host)) is not None:
             self.gates.close_until(key, until)
 
@@ -470,6 +470,12 @@ class Frontier:
             self._leave(key, visit.host_id, until, now)
         elif until is not None:
             self.gates.close_until(key, until)
+
+    def domain_wait(self, host: HostKey, now: Instant) -> Instant | None:
+        key = self._domain_gate(host)
+        if key is None or (gate := self.gates.for_address(key, now)).is_open(now):
+            return None
+        return Instant(max(gate.not_before, now + ASK_AGAIN))
 
     def reserve(self, host: HostQueue) -> None:
         if host.state is READY:

@@ -18,8 +18,11 @@ from gossamer.model.units import Instant
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.backends.table_store import Store, candidate, links_of, settlement
 
-LARGE = {"urls", "queue", "retries", "due", "dead", "excluded", "visits", "failures", "contents", "captures", "links"}
-"""Tables with a row for every URL of some kind. A plan for one that is empty says nothing."""
+LARGE = {
+    *("urls", "queue", "retries", "due", "dead", "excluded", "visits", "failures", "contents", "captures", "links"),
+    *("fronts", "domains", "host_counts"),
+}
+"""Tables with a row for every URL of some kind, or for every host. A plan for one that is empty says nothing."""
 WHOLE = {
     # People list all dead letters.
     *("dead_reasons", "dead_ids_of"),
@@ -41,11 +44,11 @@ def connection(request: pytest.FixtureRequest, postgres_databases: PostgresDatab
         tables = store.database.connection.execute("SELECT relname FROM pg_stat_user_tables").fetchall()
         for (table,) in tables:  # or the server would collect statistics of some of them at some time
             store.database.connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = false)")
-        found = [candidate(f"h{n % 50}.test", n, n % 3) for n in range(3000)]
+        found = [candidate(f"h{n % 400}.test", n, n % 3) for n in range(3000)]
         store.writer.commit(Batch(candidates=found), store.now)
         states = [state for state in UrlState for _ in range(300)]
         settled = [
-            settlement(n, state, n % 50 + 1, body=b"%d" % n)._replace(
+            settlement(n, state, n % 400 + 1, body=b"%d" % n)._replace(
                 available_at=Instant(store.now + n), reason="slow"
             )
             for n, state in enumerate(states, 1)
@@ -113,6 +116,10 @@ def whole_reads(step: dict[str, Any]) -> Iterator[str]:
     has the order that is asked for."""
     kind = step["Node Type"]
     if kind == "Seq Scan" or (kind.startswith("Index") and "Index Cond" not in step):
+        yield str(step["Relation Name"])
+    if kind == "Bitmap Heap Scan" and any(
+        below["Node Type"] == "Bitmap Index Scan" and "Index Cond" not in below for below in step["Plans"]
+    ):
         yield str(step["Relation Name"])
     for below in step.get("Plans", ()):
         yield from whole_reads(below)

@@ -43,8 +43,12 @@ def test_a_text_that_the_server_cannot_store_is_stored_without_what_it_cannot(
     with postgres_databases.one() as url:
         db = PostgresTables(url, unsafe=True).open_writer()
         db.write_rows("set_fact", [("in rows", "a\0b\ud800c")])
+        db.write_rows("set_fact", [("with a NUL", "d\0"), ("with half a pair", "\udfffe"), ("with nothing", "f")])
         db.insert("add_suffix", "d\0e")
         assert db.fetch_value("fact", "in rows") == "a\N{REPLACEMENT CHARACTER}b?c"
+        assert db.fetch_value("fact", "with a NUL") == "d\N{REPLACEMENT CHARACTER}"
+        assert db.fetch_value("fact", "with half a pair") == "?e"
+        assert db.fetch_value("fact", "with nothing") == "f"
         assert db.fetch_value("suffix_by_name", "d\N{REPLACEMENT CHARACTER}e") == 1
         db.close()
 
@@ -54,3 +58,5 @@ def test_a_value_that_no_column_of_its_type_takes_is_refused_before_it_is_sent()
         for number in (1, 100):
             with pytest.raises((OverflowError, ValueError)):
                 pack_rows([kind], [(value,)] * number)
+            with pytest.raises((OverflowError, ValueError)):
+                pack_rows([kind], [*[(0,)] * number, (value,)])

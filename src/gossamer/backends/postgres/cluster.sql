@@ -27,6 +27,9 @@ FROM fence f JOIN workers w USING (epoch) WHERE f.alive
 -- name: beats
 SELECT f.epoch, w.beat FROM fence f JOIN workers w USING (epoch) WHERE f.alive
 
+-- name: living
+SELECT epoch FROM fence WHERE alive
+
 -- The fence: the first statement of every transaction of a worker.
 -- name: pass_fence
 UPDATE fence SET commits = $2::bigint + 1, stored = $3 WHERE epoch = $1 AND alive AND commits = $2
@@ -123,10 +126,14 @@ DELETE FROM inbox i USING unnest($1::smallint[], $2::bigint[]) t (part, id) WHER
 INSERT INTO inbox (part, kind, body) VALUES ($1, 'hold', $2) RETURNING id
 
 -- name: hold_state
-SELECT EXISTS (SELECT 1 FROM inbox WHERE part = $1 AND id = $2), (SELECT next_contact FROM hosts WHERE id = $3)
+SELECT EXISTS (SELECT 1 FROM inbox WHERE part = $1 AND id = $2), (SELECT next_contact FROM hosts WHERE host = $3)
 
 -- name: hold_host
-UPDATE hosts SET next_contact = greatest(next_contact, $2) WHERE id = $1
+UPDATE hosts SET next_contact = greatest(next_contact, $2) WHERE host = $1
+
+-- Not if the hold is over and the host was contacted since.
+-- name: end_hold
+UPDATE hosts SET next_contact = $3 WHERE host = $1 AND next_contact = $2
 
 -- Addresses. One is taken from its holder only if that is known to be dead, which is final. A holder without a row in `fence`
 -- has joined since this statement began: it sees the latest version of a row for which it had to wait, and everything else as of

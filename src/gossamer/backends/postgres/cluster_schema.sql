@@ -61,7 +61,7 @@ CREATE INDEX gates_holder ON gates (epoch);
 CREATE TABLE inbox (
     part          smallint NOT NULL,
     id            bigint GENERATED ALWAYS AS IDENTITY,
-    kind          text NOT NULL,                    -- urls, gains, hints, names, order, hold
+    kind          text NOT NULL,                    -- urls, gains, hints, names, order, hold, return
     body          bytea NOT NULL,
     PRIMARY KEY (part, id)
 );

@@ -65,7 +65,7 @@ INSERT INTO queue (host_id, front, place, url_id) SELECT host_id, front, place, 
 
 -- name: newest_place
 SELECT coalesce(max(f.place), 0) FROM unnest(/*parts*/) p
-CROSS JOIN generate_series($1::bigint, (SELECT coalesce(max(front), -1) FROM fronts)) AS n
+CROSS JOIN LATERAL generate_series($1::bigint, (SELECT coalesce(max(front), -1) FROM fronts WHERE part = p)) AS n
 CROSS JOIN LATERAL
     (SELECT place FROM fronts WHERE part = p AND front = n AND place <= $2 ORDER BY place DESC LIMIT 1) f
 

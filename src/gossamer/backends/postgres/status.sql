@@ -54,15 +54,17 @@ SELECT count(*) FROM (
         (SELECT 1 FROM due WHERE part = p AND NOT missing AND at <= $1 LIMIT $2) d
     LIMIT $2) overdue
 
--- Stored pages among some URLs that are evenly spread over all: by their number within their partition.
+-- Stored pages among some URLs that are evenly spread over all: by their number within their partition. Which URLs these are
+-- is settled before their rows are read: joined with the rows, the bounds would be compared for each pair.
 -- name: copy_sample
-WITH known AS (
-    SELECT part, last, sum(last) OVER (ORDER BY part) - last AS before, sum(last) OVER () AS total
-    FROM (SELECT p AS part, (SELECT max(id) - (p::bigint << 40) FROM urls WHERE id > p::bigint << 40 AND id < (p + 1)::bigint << 40)
-        AS last FROM unnest(/*parts*/) p) counted
-    WHERE last > 0),
-spread AS (
-    SELECT (known.part::bigint << 40) + 1 + number - known.before::bigint AS id
+WITH counted AS MATERIALIZED (
+    SELECT p AS part, (SELECT max(id) - (p::bigint << 40) FROM urls WHERE id > p::bigint << 40 AND id < (p + 1)::bigint << 40)
+        AS last FROM unnest(/*parts*/) p),
+known AS (
+    SELECT part, last, sum(last) OVER (ORDER BY part)::bigint - last AS before, sum(last) OVER () AS total
+    FROM counted WHERE last > 0),
+spread AS MATERIALIZED (
+    SELECT (known.part::bigint << 40) + 1 + number - known.before AS id
     FROM (SELECT floor(step * greatest(1.0, total / $1::float8))::bigint AS number
         FROM (SELECT max(total)::float8 AS total FROM known) all_urls,
             generate_series(0, least(total, $1::float8)::bigint - 1) AS step) chosen

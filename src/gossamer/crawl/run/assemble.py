@@ -298,6 +298,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         settings=_robots_settings_for(config, policies.breaker),
         find_host=queries.find_host,
         on_sitemaps=documents.sitemaps.on_robots_lines,
+        holds=None if member is None else member.holds,
     )
     guesser = SitemapGuesser(
         state,

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gossamer.clock import Clock, ServerClock, boot_time
-from gossamer.cluster import crawl_end, inbox
+from gossamer.cluster import crawl_end, host_holds, inbox
 from gossamer.cluster.fence import raise_generation
 from gossamer.cluster.handover import RestPolicy, first_contact
 from gossamer.cluster.heartbeat import Heartbeat, View
@@ -38,6 +38,7 @@ from gossamer.config.load import CONFIG_KEY
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.directory import WORKER
+from gossamer.crawl.run.host_holds import HostHolds
 from gossamer.crawl.run.worker_figures import FigureTaker
 from gossamer.errors import DirectoryError, LeaseLost, StoreFailed
 from gossamer.fetch.robots import parse_robots
@@ -199,6 +200,7 @@ class Member:
             stats=lambda: self._stats,
             rules_version=lambda: self.applied_rules,
         )
+        self.holds = HostHolds(self)
         self._sending: set[asyncio.Task[FetchOutcome]] = set()
         self._cut_off: set[asyncio.Task[FetchOutcome]] = set()
         self._wants_grant = asyncio.Event()
@@ -419,8 +421,13 @@ class Member:
                     task.cancel()
             await asyncio.sleep(TURN)
 
-    async def _call(self, work: Callable[[Database], T]) -> T:
-        """Run statements behind the fence."""
+    async def look(self, use: Callable[[Database], None]) -> None:
+        """`HoldingMember`."""
+        crawl, _ = self._opened()
+        await crawl.reads.ask(crawl.loader.read, use)
+
+    async def write(self, work: Callable[[Database], T]) -> T:
+        """`HoldingMember`: run statements behind the fence."""
         crawl, writer = self._opened()
         return await crawl.store.call(lambda: writer.run(work))
 
@@ -469,7 +476,7 @@ class Member:
         if silent in self._buried:
             return
 
-        await self._call(lambda db: self._membership_on(db).declare_dead(silent))
+        await self.write(lambda db: self._membership_on(db).declare_dead(silent))
         self._buried.add(silent)
 
     async def _take(self, count: int) -> None:
@@ -533,7 +540,7 @@ class Member:
         now = crawl.clock.now()
         rested, outlived = self._partitions.rested(now), self._partitions.long_lived(now)
         if rested or outlived:
-            await self._call(lambda db: self._partitions.mark(db, rested=rested, outlived=outlived))
+            await self.write(lambda db: self._partitions.mark(db, rested=rested, outlived=outlived))
             self._partitions.on_marked(rested=rested, outlived=outlived)
 
     # --- addresses ------------------------------------------------------------------------------------
@@ -558,10 +565,51 @@ class Member:
                 parts = list(self.read.numbers)
                 found = await crawl.reads.ask(crawl.loader.read_messages, parts, inbox.MOST) if parts else []
                 messages = [Message(part, n, inbox.Kind(kind), body, rules) for part, n, kind, body, rules in found]
-                is_done = await self._admit(messages) if messages else False
+                is_done = await self._read(messages)
             if not is_done:
                 alone = self.view is not None and len(self.view.members) == 1
                 await asyncio.sleep(INBOX_IDLE if alone and not self._idle_since else INBOX)
+
+    async def _read(self, messages: list[Message]) -> bool:
+        """Take messages in. False if all of them have to wait."""
+        done = 0
+        for message in messages:
+            if message.kind is inbox.Kind.HOLD:
+                done += await self._lend(message)
+            elif message.kind is inbox.Kind.RETURN:
+                done += await self._take_back(message)
+        others = [message for message in messages if message.kind not in (inbox.Kind.HOLD, inbox.Kind.RETURN)]
+        return (bool(others) and await self._admit(others)) or done > 0
+
+    async def _lend(self, message: Message) -> bool:
+        """Leave a host alone for another worker that asks for it, once it is idle and has rested."""
+        crawl, _ = self._opened()
+        host = host_holds.host_of(message)
+        found = await crawl.reads.ask(crawl.loader.find_host, host)
+        record = None if found is None else self.loaded(found).record
+        number, rests_until = (None, Instant(0.0)) if record is None else (record.host_id, record.next_contact)
+        lending = crawl.frontier.cross_host
+        if not lending.lend(host, number, rests_until, crawl.clock.now()):
+            return False
+        until = crawl.clock.now()
+        try:
+            await crawl.store.until_committed()  # its last contact is on record
+            now = crawl.clock.now()
+            await self.write(lambda db: host_holds.grant(db, message, now))
+            until = Instant(now + host_holds.HELD_FOR)
+        finally:
+            lending.end_lending(host, until, crawl.clock.now())
+            crawl.engine.pump_soon()
+        return True
+
+    async def _take_back(self, message: Message) -> bool:
+        crawl, _ = self._opened()
+        returned = host_holds.returned_in(message)
+        until = Instant(crawl.clock.now() + returned.rest)
+        await self.write(lambda db: host_holds.take_back(db, message, returned, until))
+        crawl.frontier.cross_host.take_back(returned.host, returned.held_until, until)
+        crawl.engine.pump_soon()
+        return True
 
     async def _admit(self, messages: list[Message]) -> bool:
         """Take messages in, under rules that are not older than those of their senders. False if they have to wait."""
@@ -597,7 +645,7 @@ class Member:
             db.write_rows("set_fact", [(CONFIG_KEY, config)])
             db.execute("change_page_limit", max_pages)
 
-        await self._call(announce)
+        await self.write(announce)
 
     async def until_all_follow(self) -> None:
         """Wait until all workers have applied the rules that are on record now, and have committed everything that
@@ -611,7 +659,7 @@ class Member:
 
     async def stop_crawl(self) -> None:
         """`CrawlMember`."""
-        await self._call(lambda db: db.execute("stop_crawl"))
+        await self.write(lambda db: db.execute("stop_crawl"))
 
     def on_rules_changed(self) -> None:
         """`CrawlMember`."""
@@ -654,7 +702,7 @@ class Member:
                 continue
             await crawl.store.call(grants.give_back)  # also if the crawl goes on later: others may use them
             may_end = self._may_end and not crawl.engine.is_kept_open
-            if may_end and (state := await self._call(_finish)) is not None:
+            if may_end and (state := await self.write(_finish)) is not None:
                 crawl.engine.end("page_limit" if state == "page_limit" else "finished")
                 return
             self._idle_since = None  # until the engine says so again

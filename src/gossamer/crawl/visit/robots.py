@@ -6,6 +6,7 @@ next redirect, or requests the page.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester, Route
@@ -16,6 +17,7 @@ from gossamer.fetch.http.headers import location_of, requested_wait
 from gossamer.fetch.robots import MAX_REDIRECTS, RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.frontier.breaker import HostFailures
+from gossamer.frontier.cross_host import ASK_AGAIN
 from gossamer.frontier.decisions import WaitUntil
 from gossamer.frontier.retries import RETRY_RULES, StatusClass, status_class
 from gossamer.model.batch import RobotsRecord
@@ -27,6 +29,24 @@ from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 UNREACHABLE = "robots_unreachable"
 _KEPT_BYTES = 512_000
 _NO_ROW = 1 << 62  # journal numbers of hosts that have no row
+
+
+class HostHolds(Protocol):
+    """Contacts of hosts that other workers own (`crawl.run.host_holds`)."""
+
+    def owns_host(self, host: HostKey) -> bool: ...
+
+    async def obtain(self, host: HostKey) -> bool:
+        """Whether a host may be contacted now: it is this worker's, or its owner leaves it alone. If not, ask again."""
+        ...
+
+    def may_start(self, host: HostKey) -> bool:
+        """The same, for a request that starts in this turn of the loop."""
+        ...
+
+    def give_back(self, host: HostKey, rest: Seconds) -> None:
+        """The contact has ended, and requires this rest."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +72,10 @@ class RobotsFetcher:
         settings: RobotsSettings,
         find_host: Callable[[HostKey], Awaitable[HostLoaded | None]],
         on_sitemaps: Callable[[Visit, Origin, Sequence[str]], None] = lambda visit, origin, lines: None,
+        holds: HostHolds | None = None,
     ) -> None:
-        """`on_sitemaps` is called with the `Sitemap:` lines of every file that is parsed."""
+        """`on_sitemaps` is called with the `Sitemap:` lines of every file that is parsed. `holds`: where workers share
+        the crawl."""
         self._frontier = state.frontier
         self._host_contexts = host_contexts
         self._requester = requester
@@ -66,6 +88,7 @@ class RobotsFetcher:
         self._max_crawl_delay = settings.max_crawl_delay
         self._find_host = find_host
         self._on_sitemaps = on_sitemaps
+        self._holds = holds
 
     async def fetch(self, visit: Visit, context: HostContext, origin: Origin, route: Route) -> str | None:
         """Request it from the host of the visit. Returns None if the URL is back in its queue, or the reason for which
@@ -95,9 +118,16 @@ class RobotsFetcher:
     async def fetch_redirected(self, visit: Visit, context: HostContext, origin: Origin, hop: Hop) -> str | None:
         """Request it from the other host that it was redirected to; returns as `fetch`. That needs no rules, but the
         gaps of that host and its address, and an address that may be dialled."""
+        holds = self._holds
+        if holds is not None and not await holds.obtain(hop.host):
+            self._postpone(visit, Instant(self._clock.now() + ASK_AGAIN))
+            return None
         row = await self._find_host(hop.host)
         route = await self._requester.route_to(hop.host, visit.address)
         now = self._clock.now()
+        if holds is not None and not holds.may_start(hop.host):
+            self._postpone(visit, Instant(now + ASK_AGAIN))
+            return None
         if isinstance(route, ResolveLater) and not route.blames_host:
             self._postpone(visit, route.until)
             return None
@@ -105,7 +135,9 @@ class RobotsFetcher:
             return self._on_unreachable(visit, context, origin, route, now)
         record = row.record if row is not None else None
         known = (None, Instant(0.0), 0.0) if record is None else (record.host_id, record.next_contact, record.last_took)
-        turn = self._frontier.cross_host.begin(visit, hop.host, known[0], known[1], route.address, now)
+        # The date of a host that its owner holds is the end of the hold.
+        rests_until = known[1] if holds is None or holds.owns_host(hop.host) else Instant(0.0)
+        turn = self._frontier.cross_host.begin(visit, hop.host, known[0], rests_until, route.address, now)
         if isinstance(turn, WaitUntil):
             self._postpone(visit, turn.when)
             return None
@@ -136,6 +168,8 @@ class RobotsFetcher:
         contact = self._requester.contact_ended(number, hop.host, outcome, now, delay, requested_wait(outcome, now))
         until = self._frontier.cross_host.end(visit, hop.host, contact, now)
         self._requester.record_end(number, hop.host, route, contact, until, None)
+        if self._holds is not None:
+            self._holds.give_back(hop.host, Seconds(max(0.0, until - now)))
         return outcome
 
     def _postpone(self, visit: Visit, until: Instant) -> None:

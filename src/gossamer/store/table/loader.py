@@ -1,7 +1,8 @@
 """Reads what the frontier asks for. Every query follows an index and looks at no more rows than it returns."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import RobotsRecord
@@ -11,6 +12,8 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 from gossamer.store.ports import Database
+
+T = TypeVar("T")
 
 _MOST_NAMES = 16  # hosts whose robots.txt names one sitemap; more are a crowd, not a site
 _PLACE = Task._fields.index("place")
@@ -126,6 +129,10 @@ class TableLoader:
 
     def suffix_visits(self) -> dict[int, int]:
         return dict(self._db.fetch_all("suffix_visits"))
+
+    def read(self, use: Callable[[Database], T]) -> T:
+        """What `use` returns."""
+        return use(self._db)
 
     def rules_version(self) -> int:
         """Of the rules that all workers are to apply."""
