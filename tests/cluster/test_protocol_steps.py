@@ -15,7 +15,6 @@ from gossamer.cluster import crawl_end, host_holds, inbox
 from gossamer.cluster.fence import Fence, Passage, judge, raise_generation
 from gossamer.cluster.handover import Released, first_contact
 from gossamer.cluster.heartbeat import Heartbeat
-from gossamer.cluster.host_holds import HostHold
 from gossamer.cluster.inbox import Kind
 from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.membership import Membership, Taken, TakenGate
@@ -374,8 +373,7 @@ def a_host_of_another_worker_is_contacted_while_its_owner_holds_it(stage: Stage)
     asker, owner = stage.member(), stage.member()
     with psycopg.connect(stage.url) as connection:
         connection.execute("INSERT INTO hosts VALUES (7, 50.0, 1.0), (8, 50.0, 1.0)")
-    asked = asker.fence.run(lambda: [host_holds.ask(asker.session, 0, host) for host in HOSTS])
-    holds = [HostHold(0, host, message) for host, message in zip(HOSTS, asked, strict=True)]
+    holds = asker.fence.run(lambda: [host_holds.ask(asker.session, 0, host, 90.0) for host in HOSTS])
     for now in (100.0, 110.0):
         for hold in holds:
             hold.look(asker.session, now)

@@ -24,7 +24,7 @@ from gossamer.store.ports import CaptureFiles, ContactJournal
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.backends.table_store import AnyTables
 from tests.backends.warc.warc_samples import INFO, STARTED, new_ids, writer_in
-from tests.s3_server import S3Server
+from tests.s3_server import BUCKET, S3Server
 
 TABLES = ("sqlite", "memory", "postgres")
 JOURNALS: dict[str, Callable[[Path], ContactJournal]] = {
@@ -97,6 +97,6 @@ def archive_ports(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ar
         yield _in_memory(tmp_path)
     else:
         server: S3Server = request.getfixturevalue("s3")
-        ports = _in_objects(tmp_path, server.url(f"archive/{tmp_path.name}"), down=request.param == "spool")
+        ports = _in_objects(tmp_path, server.url(f"{BUCKET}/{tmp_path.name}"), down=request.param == "spool")
         yield ports
         ports.captures.close()

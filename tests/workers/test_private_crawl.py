@@ -82,11 +82,13 @@ def test_several_workers_store_what_one_does_and_every_command_reads_it(server_p
         alone = Scene(server_path / "alone", stage.web, OPTIONS, RETRY)
         assert gossamer(*alone.command).report["finished"] is True
         with Command(*stage.command) as crawler:
-            wait_for_requests(stage, crawler, 330)
+            wait_for_requests(stage, crawler, 100)
+            crawler.process.send_signal(signal.SIGSTOP)  # the workers go on, but the crawl cannot end meanwhile
             running = gossamer("status", "--dir", stage.dir, "--json")
             assert running.report["running"] is True, running.err
             busy = gossamer("crawl", *stage.resume)
             assert "is in use" in busy.err
+            crawler.process.send_signal(signal.SIGCONT)
             ended = crawler.ended()
         assert ended.status == 0, ended.err
         report = ended.report

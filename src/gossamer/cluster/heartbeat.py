@@ -11,7 +11,7 @@ from gossamer.errors import StoreFailed
 from gossamer.model.units import Epoch
 
 _LOOKS = 8
-"""Looks at who is alive, for each heartbeat. They cost a fraction of it."""
+"""How often the list of living workers is read between two heartbeats. A read costs a fraction of a heartbeat."""
 
 
 class Member(NamedTuple):
@@ -95,12 +95,13 @@ class Heartbeat:
         if self.failure is not None:
             self._stopping.wait(2 * look)
             return
+        until = self._now() + self._terms.heartbeat  # a slow server must not delay the next heartbeat
         for _ in range(_LOOKS):
-            if self._stopping.wait(look) or self.membership_changed():
+            if self._now() >= until or self._stopping.wait(look) or self.membership_changed():
                 return
 
     def membership_changed(self) -> bool:
-        """Whether other workers are alive than at the last heartbeat, or that cannot be found out."""
+        """Whether a worker has joined or died since the last heartbeat. Also true if the store does not answer."""
         if self.view is None:
             return False
         try:

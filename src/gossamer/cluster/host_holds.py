@@ -21,13 +21,15 @@ HELD_FOR = Seconds(120.0)
 START_WITHIN = Seconds(30.0)
 """The request starts at most this long after the message was last seen, so not longer after the hold began."""
 LONGEST_REQUEST = Seconds(60.0)
-"""Then it is cut off. What remains of the hold is the longest gap that a contact may require."""
+"""A request for robots.txt ends sooner. What remains of the hold is the longest gap that a contact may require."""
 
 
-def ask(session: Session, part: int, host: HostKey) -> int:
-    """In a transaction behind the fence: ask the owner of a partition to hold a host. Returns the id of the message."""
-    number: int = session.fetch_value("ask_for_hold", part, host.encode())
-    return number
+def ask(session: Session, part: int, host: HostKey, now: float) -> "HostHold":
+    """In a transaction behind the fence: ask the owner of a partition to hold a host. `now` was read before."""
+    row = session.fetch_one("ask_for_hold", part, host.encode())
+    assert row is not None, "the statement returns one row"
+    message, next_contact = row
+    return HostHold(part, host, message, (now, next_contact))
 
 
 def host_of(message: Message) -> HostKey:
@@ -70,10 +72,11 @@ def take_back(session: Session, message: Message, returned: Returned, until: Ins
 class HostHold:
     """The asker's side. Its clock is that of leases, and is compared with no other."""
 
-    def __init__(self, part: int, host: HostKey, message: int) -> None:
+    def __init__(self, part: int, host: HostKey, message: int, seen: tuple[float, float | None]) -> None:
+        """`seen`: when the message was last seen in the inbox, and the date of the host at that time."""
         self.part = part
         self._host, self._message = host, message
-        self._seen: tuple[float, float | None] | None = None  # when the message was, and with which date of the host
+        self._seen = seen
         self._granted = False
         self.held_until: Instant | None = None
         """The host's date, if it is held and has a row."""
@@ -91,9 +94,8 @@ class HostHold:
             self._seen = (now, next_contact)
         elif not self._granted:
             # A message that is gone although the host's date has not moved was not answered with a hold.
-            before = None if self._seen is None else self._seen[1]
-            moved = next_contact is None or before is None or next_contact > before
-            self._granted = self._seen is not None and moved
+            before = self._seen[1]
+            self._granted = next_contact is None or before is None or next_contact > before
             self.refused = not self._granted
             if self._granted and next_contact is not None:
                 self.held_until = Instant(next_contact)
@@ -104,7 +106,7 @@ class HostHold:
 
     def may_start(self, now: float) -> bool:
         """Whether the request may start now."""
-        return self._granted and self._seen is not None and now <= self._seen[0] + START_WITHIN
+        return self._granted and now <= self._seen[0] + START_WITHIN
 
     def is_over(self, now: float) -> bool:
         """Whether it was refused, or granted and not used in time."""

@@ -6,7 +6,7 @@ At an address gate such a request queues like any other visit; on the host itsel
 requests take turns.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from gossamer.frontier.back_queue import OUT, HostQueue
@@ -132,6 +132,10 @@ class CrossHostRequests:
             self._last.add(queue.host_id)
             self._lender.end_reservation(queue)
         return until
+
+    def reserved_hosts(self) -> Collection[HostKey]:
+        """The hosts that are being contacted."""
+        return self._reserved.keys()
 
     # --- hosts that another worker contacts ----------------------------------------------------------
 

@@ -18,6 +18,7 @@ from typing import Self
 import uvloop
 
 from gossamer.config.load import Config, layered, make_config, read_toml, with_underscores
+from gossamer.config.overrides import Overrides
 from gossamer.config.policies import canonicaliser_for, check_config, seed_addresses_for
 from gossamer.crawl.events import PageQueue
 from gossamer.crawl.hooks import Hook
@@ -34,7 +35,8 @@ from gossamer.crawl.run.opener import (
 )
 from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.session import Display, Session, session
-from gossamer.crawl.run.signals import GRACE_SECONDS
+from gossamer.crawl.run.signals import GRACE_SECONDS, steer
+from gossamer.crawl.run.steering import Steering
 from gossamer.errors import GossamerError, GossamerWarning, UsageError
 from gossamer.extract.main_text import TextExtractor
 from gossamer.observe.display import NoDisplay, choose_display
@@ -265,8 +267,22 @@ class Crawl:
 
     def _start(self, opened: Session) -> asyncio.Task[None]:
         if self._running is None:
-            self._running = asyncio.create_task(opened.crawl.engine.run())
+            self._running = asyncio.create_task(self._run(opened))
         return self._running
+
+    async def _run(self, opened: Session) -> None:
+        """Run the engine. If other workers share the crawl, follow the rules and orders that are given to all."""
+        engine, jobs = opened.crawl.engine, []
+        if opened.crawl.member is not None:
+            overrides = Overrides(hosts=opened.crawl.hosts.overrides)
+            steering = Steering(opened, self.config, overrides, -1, engine.stop, is_served=False)
+            jobs.append(asyncio.create_task(steer(steering, opened.crawl)))
+        try:
+            await engine.run()
+        finally:
+            for job in jobs:
+                job.cancel()
+            await asyncio.gather(*jobs, return_exceptions=True)
 
     def interrupt(self) -> bool:
         """End as after a first Ctrl-C. False if there is nothing to be ended in this way."""

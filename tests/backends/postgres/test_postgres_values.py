@@ -60,3 +60,13 @@ def test_a_value_that_no_column_of_its_type_takes_is_refused_before_it_is_sent()
                 pack_rows([kind], [(value,)] * number)
             with pytest.raises((OverflowError, ValueError)):
                 pack_rows([kind], [*[(0,)] * number, (value,)])
+
+
+def test_numbers_in_lists_have_one_type_whatever_was_sent_before(postgres_databases: PostgresDatabases) -> None:
+    """Ids of messages begin small and grow: a list of them is deleted together with a list of partitions."""
+    with postgres_databases.one() as url:
+        db = PostgresTables(url, unsafe=True).open_writer()
+        for number in (1, 2**15 - 1, 2**15, 2**31, 2**40, 5):
+            found = db.connection.execute("SELECT $1::smallint[], $2::bigint[]", ([3], [number]), binary=True)
+            assert found.fetchone() == ([3], [number])
+        db.close()

@@ -14,7 +14,7 @@ from psycopg.abc import PQGen
 from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Format
-from psycopg.types.numeric import Int8BinaryDumper
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
 from gossamer.backends.postgres.statements import COLUMNS, Column, text_bytes
 from gossamer.errors import ConfigError, ConnectionLost, StoreFailed
@@ -93,6 +93,7 @@ def _dumper_of(kind: type[Column]) -> type[Dumper]:
 
 
 _DUMPERS: tuple[tuple[type, type[Dumper]], ...] = (
+    (int, Int8Dumper),  # in lists, whose type psycopg would otherwise choose by the values of the first one
     (int, Int8BinaryDumper),
     (str, _Text),
     *((kind, _dumper_of(kind)) for kind in COLUMNS),

@@ -123,7 +123,8 @@ DELETE FROM inbox i USING unnest($1::smallint[], $2::bigint[]) t (part, id) WHER
 
 -- Holds of hosts. The message and the host's date are of one moment.
 -- name: ask_for_hold
-INSERT INTO inbox (part, kind, body) VALUES ($1, 'hold', $2) RETURNING id
+INSERT INTO inbox (part, kind, body) VALUES ($1, 'hold', $2)
+RETURNING id, (SELECT next_contact FROM hosts WHERE host = convert_from($2, 'UTF8'))
 
 -- name: hold_state
 SELECT EXISTS (SELECT 1 FROM inbox WHERE part = $1 AND id = $2), (SELECT next_contact FROM hosts WHERE host = $3)

@@ -234,7 +234,7 @@ def _texts(values: Sequence[object]) -> list[bytes | None]:
         encoded: list[bytes | None] = [*"\0".join(values).encode().split(b"\0")]  # type: ignore[arg-type]
     except (TypeError, UnicodeEncodeError):  # a null, or half of a surrogate pair
         encoded = []
-    if len(encoded) != len(values):  # so it is, too, if one of them has a NUL
+    if len(encoded) != len(values):  # one of the texts contains a NUL
         encoded = [None if value is None else text_bytes(value) for value in values]  # type: ignore[arg-type]
     return encoded
 

@@ -20,7 +20,9 @@ class HoldingMember(Protocol):
     @property
     def partitions(self) -> int: ...
 
-    def owns(self, partition: int) -> bool: ...
+    def visits(self, partition: int) -> bool:
+        """Whether this worker owns a partition, and is not about to give it up."""
+        ...
 
     async def write(self, work: Callable[[Database], Any]) -> Any:
         """Run statements behind the fence. Raises StoreFailed."""
@@ -41,10 +43,11 @@ class HostHolds:
         self._returning: set[asyncio.Task[None]] = set()
 
     def owns_host(self, host: HostKey) -> bool:
-        return self._member.owns(self._partition(host))
+        return self._member.visits(self._partition(host))
 
     async def obtain(self, host: HostKey) -> bool:
         if self.owns_host(host):
+            self._holds.pop(host, None)  # of the former owner; the host's date says how long it still rests
             return True
         if host in self._asking:
             return False
@@ -62,15 +65,16 @@ class HostHolds:
         hold, now = self._holds.get(host), boot_time()
         if hold is None or hold.is_over(now):
             part = self._partition(host)
-            number = await self._member.write(lambda db: host_holds.ask(db, part, host))
-            hold = self._holds[host] = HostHold(part, host, number)
+            hold = self._holds[host] = await self._member.write(lambda db: host_holds.ask(db, part, host, boot_time()))
             now = boot_time()
         if not hold.is_answered:
             await self._member.look(lambda db: hold.look(db, now))
 
     def may_start(self, host: HostKey) -> bool:
+        if self.owns_host(host):
+            return True
         hold = self._holds.get(host)
-        return self.owns_host(host) if hold is None else hold.may_start(boot_time())
+        return hold is not None and hold.may_start(boot_time())
 
     def give_back(self, host: HostKey, rest: Seconds) -> None:
         hold = self._holds.pop(host, None)

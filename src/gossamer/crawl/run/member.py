@@ -198,7 +198,7 @@ class Member:
             now=boot_time,
             turned=lambda: self._turned,
             stats=lambda: self._stats,
-            rules_version=lambda: self.applied_rules,
+            rules_version=self._followed_rules,
         )
         self.holds = HostHolds(self)
         self._sending: set[asyncio.Task[FetchOutcome]] = set()
@@ -277,6 +277,10 @@ class Member:
 
     def owns(self, partition: int) -> bool:
         return partition in self._partitions
+
+    def visits(self, partition: int) -> bool:
+        """Whether this worker owns a partition, and is not about to give it up."""
+        return partition in self.read.numbers
 
     def owns_host(self, host: HostKey) -> bool:
         """`CrawlMember`."""
@@ -519,7 +523,7 @@ class Member:
         crawl.frontier.keep_partitions(frozenset(self.read.numbers))
         async with self._taking_in:  # their messages that were read are committed
             crawl.engine.pump_soon()
-            while crawl.frontier.has_closed_hosts():
+            while crawl.frontier.has_closed_hosts() or self._contacts_host_in(given):
                 crawl.store.hasten()
                 await asyncio.sleep(TURN / 4)
             await crawl.store.until_committed()
@@ -534,6 +538,12 @@ class Member:
 
             await crawl.store.call(give)
             self._share_budget()
+
+    def _contacts_host_in(self, parts: list[int]) -> bool:
+        """Whether a host in one of these partitions is being contacted by a visit to another host."""
+        crawl, _ = self._opened()
+        hosts = crawl.frontier.cross_host.reserved_hosts()
+        return any(partition_of(registrable_domain(host), self.partitions) in parts for host in hosts)
 
     async def _see_to_rest(self) -> None:
         crawl, _ = self._opened()
@@ -594,19 +604,35 @@ class Member:
         until = crawl.clock.now()
         try:
             await crawl.store.until_committed()  # its last contact is on record
-            now = crawl.clock.now()
-            await self.write(lambda db: host_holds.grant(db, message, now))
-            until = Instant(now + host_holds.HELD_FOR)
+
+            def grant(db: Database) -> Instant | None:
+                if message.part not in self.owned.numbers:
+                    return None
+                now = crawl.clock.now()  # in each attempt: the store may have been away for longer than a hold
+                host_holds.grant(db, message, now)
+                return now
+
+            granted: Instant | None = await self.write(grant)
+            if granted is not None:
+                until = Instant(granted + host_holds.HELD_FOR)
         finally:
             lending.end_lending(host, until, crawl.clock.now())
             crawl.engine.pump_soon()
-        return True
+        return granted is not None
 
     async def _take_back(self, message: Message) -> bool:
         crawl, _ = self._opened()
         returned = host_holds.returned_in(message)
         until = Instant(crawl.clock.now() + returned.rest)
-        await self.write(lambda db: host_holds.take_back(db, message, returned, until))
+
+        def take_back(db: Database) -> bool:
+            if message.part in self.owned.numbers:
+                host_holds.take_back(db, message, returned, until)
+                return True
+            return False
+
+        if not await self.write(take_back):
+            return False
         crawl.frontier.cross_host.take_back(returned.host, returned.held_until, until)
         crawl.engine.pump_soon()
         return True
@@ -646,6 +672,10 @@ class Member:
             db.execute("change_page_limit", max_pages)
 
         await self.write(announce)
+
+    def _followed_rules(self) -> int:
+        """The version of the rules that this worker reports. One that only delivers captures refuses no links."""
+        return self.view.rules_version if self._retired and self.view is not None else self.applied_rules
 
     async def until_all_follow(self) -> None:
         """Wait until all workers have applied the rules that are on record now, and have committed everything that

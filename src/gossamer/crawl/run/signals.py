@@ -84,7 +84,7 @@ async def _run(
             if crawl.member is not None:
                 overrides = replace(stored, hosts=crawl.hosts.overrides)
                 steering = Steering(opened, config, overrides, version, interrupts.on_signal, is_served=False)
-                jobs.add(loop.create_task(_steer(steering, crawl)))
+                jobs.add(loop.create_task(steer(steering, crawl)))
                 if reread is not None:
                     changing = partial(_reload, steering, reread, log)
                     loop.add_signal_handler(signal.SIGHUP, lambda: jobs.add(loop.create_task(changing())))
@@ -104,7 +104,7 @@ async def _run(
     return interrupts.exit_status, last
 
 
-async def _steer(steering: Steering, crawl: Crawl) -> None:
+async def steer(steering: Steering, crawl: Crawl) -> None:
     """Apply what comes. What ends this ends the crawl."""
     try:
         await steering.run()
