@@ -77,19 +77,23 @@ def check_nothing_runs(stage: Scene) -> None:
         server.close()
 
 
+def test_a_crawl_that_runs_is_shown_and_not_started_twice(server_path: Path) -> None:
+    with several(server_path, 2, "--keep-fresh") as stage, Command(*stage.command) as crawler:  # it does not end
+        wait_for_requests(stage, crawler, 20)
+        running = gossamer("status", "--dir", stage.dir, "--json")
+        assert running.report["running"] is True, running.err
+        busy = gossamer("crawl", *stage.resume)
+        assert "is in use" in busy.err
+        crawler.process.send_signal(signal.SIGTERM)
+        assert crawler.ended().status == 143
+        check_nothing_runs(stage)
+
+
 def test_several_workers_store_what_one_does_and_every_command_reads_it(server_path: Path) -> None:
     with several(server_path, 3) as stage:
         alone = Scene(server_path / "alone", stage.web, OPTIONS, RETRY)
         assert gossamer(*alone.command).report["finished"] is True
-        with Command(*stage.command) as crawler:
-            wait_for_requests(stage, crawler, 100)
-            crawler.process.send_signal(signal.SIGSTOP)  # the workers go on, but the crawl cannot end meanwhile
-            running = gossamer("status", "--dir", stage.dir, "--json")
-            assert running.report["running"] is True, running.err
-            busy = gossamer("crawl", *stage.resume)
-            assert "is in use" in busy.err
-            crawler.process.send_signal(signal.SIGCONT)
-            ended = crawler.ended()
+        ended = gossamer(*stage.command)
         assert ended.status == 0, ended.err
         report = ended.report
         assert set(report) >= CONTRACT_KEYS
