@@ -61,7 +61,9 @@ libraries: $(READY) ## compare the pinned HTML parser and decoders with the stan
 
 soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs and seeds, long random walks of the frontier
 	GOSSAMER_KILLS=1000 $(BIN)/python -m pytest -q tests/integration/test_kill_nine.py
-	GOSSAMER_POSTGRES_KILLS=50 $(BIN)/python -m pytest -q tests/integration/test_postgres_crawl.py
+	GOSSAMER_WORKER_KILLS=200 $(BIN)/python -m pytest -q tests/integration/test_shared_crawl.py
+	GOSSAMER_POSTGRES_KILLS=50 $(BIN)/python -m pytest -q tests/integration/test_postgres_crawl.py \
+	  tests/integration/test_shared_outages.py
 	GOSSAMER_CACHE_FAULTS=20 $(BIN)/python -m pytest -q tests/integration/test_cache_outage.py
 	GOSSAMER_STORAGE_FAULTS=20 $(BIN)/python -m pytest -q tests/integration/test_object_crawl.py
 	GOSSAMER_WIDENING_KILLS=50 $(BIN)/python -m pytest -q tests/integration/test_widening.py

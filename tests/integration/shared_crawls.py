@@ -1,5 +1,6 @@
 """Crawls that several workers share: how a worker joins one, and whether all of them together were polite."""
 
+import math
 from collections.abc import Callable
 
 from gossamer.lab.simweb.audit import audit
@@ -26,13 +27,18 @@ def partitions(url: str) -> dict[str, int]:
 
 
 def short_gaps(
-    stage: Scene, *, min_delay: float, delay_factor: float = 0.0, max_adaptive_delay: float = 0.0
+    stage: Scene,
+    *,
+    min_delay: float,
+    delay_factor: float = 0.0,
+    max_adaptive_delay: float = 0.0,
+    until: float = math.inf,
 ) -> list[str]:
-    """Every gap that was too short for a host or an address, by the log of the server. It is complete once the server
-    has stopped. How long a host asked to be left alone (Retry-After) may be forgotten when its partition changes
+    """Every gap that was too short for a host or an address, by the log of the server, among the requests `until` a
+    moment. It is complete once the server has stopped. How long a host asked to be left alone (Retry-After) may be forgotten when its partition changes
     hands."""
     found = audit(
-        stage.web.requests(),
+        [request for request in stage.web.requests() if request.read_at < until],
         min_delay=Seconds(min_delay),
         delay_factor=delay_factor,
         max_adaptive_delay=Seconds(max_adaptive_delay),

@@ -25,6 +25,7 @@ from tests.integration.crawl_process import (
     Scene,
     answered,
     gossamer,
+    now,
     scene,
     small_web,
     wait_until,
@@ -36,6 +37,7 @@ pytestmark = pytest.mark.service
 
 KILLS = int(os.environ.get("GOSSAMER_WORKER_KILLS", "20"))
 DELAY = Seconds(0.05)
+LONG_DELAY = 2.0
 TTL = "[cluster]\nttl = 2.0\n[politeness]\nmax_adaptive_delay = 0.0\n"
 OPTIONS = ("--delay", DELAY, "--delay-factor", 0)
 
@@ -48,6 +50,11 @@ def workers(stage: Scene, url: str, others: int) -> Iterator[list[Command]]:
         wait_until(lambda: is_started(stage) or not first.runs, "the crawl to start")
         assert first.runs, first.ended()
         yield [first, *(running.enter_context(join(stage, url, f"worker-{n}")) for n in range(1, others + 1))]
+
+
+def wait_for_all(named: dict[str, Command], url: str, first: Command) -> None:
+    """Until all of them are members, and take signals."""
+    wait_until(lambda: named.keys() <= partitions(url).keys() or not first.runs, f"{len(named)} more workers")
 
 
 def facts(page: Json) -> tuple[object, ...]:
@@ -113,22 +120,29 @@ def test_workers_find_what_one_on_sqlite_finds(
 def test_kills_pauses_joins_and_leaves_lose_nothing_and_shorten_no_gap(
     tmp_path: Path, postgres_databases: PostgresDatabases
 ) -> None:
-    """Four workers; each is killed, paused for three lease times, drained by SIGTERM or started again, by turns."""
+    """Four workers; each is killed, paused for three lease times, drained by SIGTERM or started again, by turns. With
+    the long delay the crawl lasts until all of that has happened; then it is finished with the short one."""
     chance = random.Random(11)
     web = small_web(
-        seed=21, duplicate_rate=0.0, hosts=30, pages=120 + 20 * KILLS, fault_rate=0.0, shared_address_hosts=0.5
+        seed=21,
+        duplicate_rate=0.0,
+        hosts=24,
+        pages=200 * KILLS,
+        host_exponent=0.32,
+        fault_rate=0.0,
+        shared_address_hosts=0.5,
     )
     with postgres_databases.one() as url, ExitStack() as running:
         options = [*OPTIONS, "--store", url, "--unsafe-store"]
         stage = running.enter_context(scene(tmp_path / "web", web, options, RETRY + TTL))
-        first = running.enter_context(Command(*stage.command))
+        first = running.enter_context(Command(*stage.command, "--delay", LONG_DELAY))
         wait_until(lambda: is_started(stage) or not first.runs, "the crawl to start")
         alive = {name: running.enter_context(join(stage, url, name)) for name in ("worker-1", "worker-2", "worker-3")}
+        wait_for_all(alive, url, first)
         for number in range(KILLS):
             before = answered(stage.log)
             wait_until(lambda: answered(stage.log) > before + 8 or not first.runs, "pages")  # noqa: B023
-            if not first.runs:
-                break
+            assert first.runs, f"the crawl has ended after {number} of {KILLS} faults: {first.ended().err[-2000:]}"
             name = chance.choice(sorted(alive))
             process = alive[name].process
             match number % 4:
@@ -143,11 +157,19 @@ def test_kills_pauses_joins_and_leaves_lose_nothing_and_shorten_no_gap(
                     os.kill(process.pid, signal.SIGTERM)
             alive[name].ended()
             alive[name] = running.enter_context(join(stage, url, name))
-        ended = {name: each.ended() for name, each in {"first": first, **alive}.items()}
-        assert {name: each.err[-2000:] for name, each in ended.items() if each.status} == {}
+        wait_for_all(alive, url, first)
+        stopped = {"first": first, **alive}
+        for each in stopped.values():
+            each.strike(signal.SIGTERM)
+        left = {name: each.ended() for name, each in stopped.items()}
+        assert {name: each.err[-2000:] for name, each in left.items() if each.status not in (0, 143)} == {}
+        changed = now()
+        rest = gossamer(*stage.command, "--workers", 4)
+        assert (rest.status, rest.report["finished"]) == (0, True), rest.err[-2000:]
         check_whole(stage)
         assert gossamer("verify", "--store", url, "--dir", stage.dir).out.startswith("no problems")
     assert violations(stage) == []
+    assert short_gaps(stage, min_delay=LONG_DELAY, until=changed) == []
 
 
 def test_one_command_runs_several_workers_to_an_exact_limit_and_then_to_the_end(

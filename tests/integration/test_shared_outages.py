@@ -1,7 +1,7 @@
 """Several workers whose PostgreSQL is killed, stopped for a while, or behind a network that fails: nothing is lost,
 nothing is stored twice, and all of them go on by themselves.
 
-`GOSSAMER_POSTGRES_KILLS` says how often the server is killed (3 unless it is set).
+`GOSSAMER_POSTGRES_KILLS` says how often the server is killed (5 unless it is set).
 """
 
 import os
@@ -35,7 +35,7 @@ from tests.postgres_server import PostgresServer, running_postgres
 
 pytestmark = pytest.mark.service
 
-KILLS = int(os.environ.get("GOSSAMER_POSTGRES_KILLS", "3"))
+KILLS = int(os.environ.get("GOSSAMER_POSTGRES_KILLS", "5"))
 SLOW = ("--delay", 0.5)
 
 
@@ -86,8 +86,9 @@ def test_a_server_that_is_killed_again_and_again_costs_workers_nothing(
     size = {"max_host_pages": 25 + 2 * KILLS, "pages": 500 + 40 * KILLS}
     web = small_web(seed=43, duplicate_rate=0.0, hosts=24, fault_rate=0.0, **size)
     with three_workers(tmp_path, web, url) as (stage, running):
-        for _ in range(KILLS):
+        for number in range(KILLS):
             until_visited(stage, running, chance.randint(5, 15))
+            assert all(each.runs for each in running), f"the crawl has ended after {number} of {KILLS} kills"
             own_server.kill()
             Event().wait(chance.uniform(0.0, 1.0))
             own_server.start()
