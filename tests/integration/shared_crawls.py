@@ -35,8 +35,8 @@ def short_gaps(
     until: float = math.inf,
 ) -> list[str]:
     """Every gap that was too short for a host or an address, by the log of the server, among the requests `until` a
-    moment. It is complete once the server has stopped. How long a host asked to be left alone (Retry-After) may be forgotten when its partition changes
-    hands."""
+    moment. The log is complete once the server has stopped. How long a host asked to be left alone (Retry-After) may be
+    forgotten when its partition changes hands."""
     found = audit(
         [request for request in stage.web.requests() if request.read_at < until],
         min_delay=Seconds(min_delay),
