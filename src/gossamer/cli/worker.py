@@ -10,8 +10,8 @@ from pathlib import Path
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import location_named, require_shared, use_store
 from gossamer.config.load import CONFIG_KEY, Config, config_from_text
+from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.directory import ARCHIVE
-from gossamer.crawl.run.member import Worker
 from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
 from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from gossamer.observe.display import Display, choose_display

@@ -78,7 +78,7 @@ class EngineLimits:
 
 
 class CrawlSharing(Protocol):
-    """What an engine asks where workers share a crawl (`crawl.run.member`). Called on the event loop."""
+    """What an engine asks where workers share a crawl (`crawl.member`). Called on the event loop."""
 
     def page_room(self, unsettled: int) -> int | None:
         """How many visits may start, given how many are in progress; None: no limit."""

@@ -20,9 +20,9 @@ import uvloop
 from gossamer.clock import SteadyClock
 from gossamer.config.load import Config
 from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.member import Worker
 from gossamer.crawl.run.opener import CrawlLocation, SharedStore, live_status, open_crawl, open_session, take_password
 from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.session import Display, open_page_log

@@ -40,12 +40,13 @@ from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.member.shared_store import SharedTables
+from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.cache import check_cache, open_cache
 from gossamer.crawl.run.crawl import Crawl, visit_limits_for
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.member import SharedTables, Worker
 from gossamer.crawl.run.object_archive import object_batches
 from gossamer.crawl.run.opener import archive_folder, store_kind
 from gossamer.crawl.run.recovery import AFTER_CRASH, RecoveredContacts, WarmUp
@@ -83,7 +84,7 @@ from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
 from gossamer.fetch.robots import RobotsPolicy
 from gossamer.filter.canonical import Canonical, Canonicaliser
-from gossamer.filter.domains import domain_of, registrable_domain
+from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, LearnedParameter, LearningPolicy, ParameterLearner
 from gossamer.filter.links import LinkResolver
 from gossamer.frontier.breaker import BreakerPolicy
@@ -242,7 +243,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     entry = _entry_for(opening, policies.canonicaliser, known)
     member = opening.member
     commit_seeds(opening, stored.writer, entry.admission, known.recovered)
-    if member is not None and not member.joins:
+    if member is not None and not member.life.joins:
         member.start_run(config.max_pages, Instant(math.inf) if config.recrawl.keep_fresh else clock.now())
     opening.journal.begin()
 
@@ -253,7 +254,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     resting_hosts = _resting_hosts(config, loader, policies.politeness, clock.now())
     state = CrawlState(_frontier_for(config, policies, loader, resting, resting_hosts), store, counters, clock)
     # The key is that of all workers; their random numbers differ.
-    chance = random.Random(known.fingerprint_key + (member.epoch if member else 0))
+    chance = random.Random(known.fingerprint_key + (member.life.epoch if member else 0))
     network = _network_for(opening, policies, state, (resting, resting_hosts), chance, observers, fetcher)
     host_contexts = HostContexts(config.robots_agent, partial(restore_addresses, network.resolver))
     settler, events = Settler(state, planner, observers), OutcomeEvents()
@@ -261,7 +262,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     reordering = Reordering(policies.ordering, store)
     observers.subscribe(network.requester, counters, host_contexts, entry.feedback, requeue, reordering, events)
 
-    epoch = secrets.randbits(63) if member is None else int(member.epoch)
+    epoch = secrets.randbits(63) if member is None else int(member.life.epoch)
     cache = open_cache(
         config.cache,
         known.crawl_id,
@@ -279,8 +280,8 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
     sent_links: SentLinkTest | None = None
     if member is not None:
         memory = SentLinkMemory(None if cache is None else cache.sent_links)
-        partitions = member.partitions
-        sent_links = SentLinkTest(memory, member.owns, lambda host: domain_of(host, partitions)[1])
+        ownership = member.ownership
+        sent_links = SentLinkTest(memory, ownership.owns, ownership.partition_of)
         observers.subscribe(sent_links)
         store.prepare = sent_links.leave_out_sent
     if cache is not None and cache.documents is not None:
@@ -510,7 +511,7 @@ def _readmission_for(
         reader=RefusalReader(opening.tables.open_reader()),
         thread=stored.queries.thread,
         read_response=partial(read_response, stored.archive.reading),
-        until_all_follow=None if opening.member is None else opening.member.until_all_follow,
+        until_all_follow=None if opening.member is None else opening.member.rules.until_all_follow,
     )
     if is_left_to_others:
         readmission.leave_to_others()
@@ -612,7 +613,7 @@ def _network_for(
         audit=audit,
         politeness=policies.politeness,
         hosts=policies.hosts,
-        permit=opening.member,
+        permit=None if opening.member is None else opening.member.permit,
     )
     return _Network(requester, fetcher, resolver, addresses, bodies, audit)
 

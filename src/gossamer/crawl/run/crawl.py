@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -23,6 +23,7 @@ from gossamer.config.policies import (
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.known import DocumentOwners, SentLinkTest
 from gossamer.crawl.engine import Engine
+from gossamer.crawl.member.shared_rules import SharedRules
 from gossamer.crawl.run.cache import OpenCache
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.rule_changes import Reordering
@@ -86,7 +87,7 @@ def _rules_of(config: Config, scope_seeds: set[HostKey]) -> _Rules:
 
 
 class CrawlMember(Protocol):
-    """This process as one of the workers that share the crawl (`crawl.run.member`)."""
+    """This process as one of the workers that share the crawl (`crawl.member`)."""
 
     @property
     def name(self) -> str: ...
@@ -101,17 +102,8 @@ class CrawlMember(Protocol):
         """Whether orders are left to this worker."""
         ...
 
-    @property
-    def rules_version(self) -> int:
-        """The version of rules, settings and seeds, as of the last heartbeat."""
-        ...
-
-    catch_up: Callable[[int], Awaitable[None]] | None
-    """Applies rules, settings and seeds of this version or a later one, unless that is done. Called before messages of
-    other workers are taken in. Raises StoreFailed."""
-
-    applied_rules: int
-    """The version that is applied; everything that former rules have decided is committed."""
+    rules: SharedRules
+    """Which version of rules, settings and seeds this worker follows."""
 
     def open_reader(self) -> Database:
         """A connection that reads the partitions of this worker. Raises StoreFailed."""
@@ -123,14 +115,6 @@ class CrawlMember(Protocol):
 
     def on_rules_changed(self) -> None:
         """There may be another limit of pages."""
-        ...
-
-    async def until_all_follow(self) -> None:
-        """Wait until all workers have applied the rules that are on record now. Raises StoreFailed."""
-        ...
-
-    async def announce_rules(self, config: str, max_pages: int | None) -> None:
-        """Have all workers use another configuration. Raises StoreFailed."""
         ...
 
     async def stop_crawl(self) -> None:

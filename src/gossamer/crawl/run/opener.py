@@ -66,7 +66,7 @@ class StoreKind(NamedTuple):
     poll_seconds: float = 0.05  # between two looks for new orders
     in_directory: bool = False  # the tables are in the crawl's directory, which is what the URL names
     one_process: bool = False  # the store ends with the process that has made it
-    is_shared: bool = False  # several workers can share it: the tables are `crawl.run.member.SharedTables`
+    is_shared: bool = False  # several workers can share it: the tables are `crawl.member.shared_store.SharedTables`
 
 
 def _postgres_tables(url: str, directory: Path, unsafe: bool) -> Tables:

@@ -126,7 +126,7 @@ class Steering:
         self._clean_at = 0.0  # monotonic
         opened.crawl.engine.pause(overrides.paused)
         if self._member is not None:
-            self._member.catch_up = self._catch_up
+            self._member.rules.catch_up = self._catch_up
 
     @property
     def config(self) -> Config:
@@ -171,7 +171,7 @@ class Steering:
 
     def _must_look(self) -> bool:
         member = self._member
-        return member is None or self._takes_orders or member.rules_version > self._applied_rules
+        return member is None or self._takes_orders or member.rules.version > self._applied_rules
 
     async def _follow_ownership(self, takes_orders: bool) -> None:
         """Of several workers, the one that takes orders looks at refused links again, too."""
@@ -185,7 +185,7 @@ class Steering:
         self._takes_orders = takes_orders
 
     async def _catch_up(self, version: int) -> None:
-        """`CrawlMember`."""
+        """`SharedRules.catch_up`."""
         if self._applied_rules >= version:
             return
         if self._has_ended:
@@ -238,10 +238,10 @@ class Steering:
     async def _apply(self, found: _Found) -> None:
         if found.overrides is not None:
             await self._apply_settings(found, found.overrides)
-            if self._member is not None and self._member.applied_rules < found.rules_version:
+            if self._member is not None and self._member.rules.applied < found.rules_version:
                 self._opened.crawl.store.hasten()
                 await self._opened.crawl.store.until_committed()
-                self._member.applied_rules = found.rules_version
+                self._member.rules.applied = found.rules_version
         if self._opened.crawl.engine.stopping:
             return  # they are left to the next run
         for order in found.orders:
@@ -381,7 +381,7 @@ class Steering:
         if self._member is not None:
             # All workers, this one too, apply what is on record: none may send links that others refuse by older rules.
             crawl.check_rules(self._overrides.apply_limits(config))
-            await self._member.announce_rules(config_to_text(config), config.max_pages)
+            await self._member.rules.announce(config_to_text(config), config.max_pages)
             await self._apply((await self._connection.run(self._look))._replace(orders=[]))
             await self._save_options()
             return

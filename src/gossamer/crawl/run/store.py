@@ -31,8 +31,10 @@ from gossamer.config.policies import politeness_for, recrawl_policy_for
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.document.processor import CaptureEncoder
+from gossamer.crawl.member.member import Member
+from gossamer.crawl.member.shared_store import SharedTables
+from gossamer.crawl.member.worker import Worker, WorkerFile, WorkerLife
 from gossamer.crawl.run.directory import SPOOL, CrawlDirectory
-from gossamer.crawl.run.member import Member, SharedTables, Worker, WorkerFile
 from gossamer.crawl.run.object_archive import open_objects
 from gossamer.crawl.run.opener import (
     CrawlLocation,
@@ -102,7 +104,7 @@ def open_archive(
             directory.path / SPOOL,
             spool_bytes=config.objects.spool_bytes,
             facts=facts,
-            epoch=secrets.randbits(63) if member is None else member.epoch,
+            epoch=secrets.randbits(63) if member is None else member.life.epoch,
             warcinfo=info,
             ids=ids,
             clock=clock,
@@ -164,21 +166,9 @@ def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, 
     tables.prepare(config.cluster.partitions)
     file = WorkerFile(directory.path)
     name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
+    life = WorkerLife(name, Epoch(secrets.randbits(63)), __version__, worker.weight, worker.joins)
     terms = LeaseTerms(Seconds(config.cluster.ttl))
-    member = Member(
-        tables,
-        file,
-        name,
-        politeness_for(config),
-        config.robots_agent,
-        terms,
-        epoch=Epoch(secrets.randbits(63)),
-        version=__version__,
-        weight=worker.weight,
-        joins=worker.joins,
-    )
-    member.join()
-    return member
+    return Member.join(tables, file, life, terms, politeness_for(config), config.robots_agent)
 
 
 def no_crawl_in(config: Config) -> NotThisCrawl:
@@ -247,11 +237,11 @@ def read_metadata(
     config, facts = opening.config, Metadata(db)
     admission = _admission_record(facts)
     hosts.overrides.add(Overrides.from_text(facts.fact(OVERRIDES_KEY)).hosts)
-    if opening.member is None or not opening.member.joins:
+    if opening.member is None or not opening.member.life.joins:
         facts.save_options(shape_of(config))
         facts.save_fact(DELAYS_KEY, delays_to_text(config))
         facts.set_memory_format(recrawl_policy_for(config).memory_format)
-    if opening.member is not None and not opening.member.joins:
+    if opening.member is not None and not opening.member.life.joins:
         facts.save_fact(CONFIG_KEY, config_to_text(config))
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
@@ -305,13 +295,13 @@ def table_writer(
     return TableWriter(
         db,
         captures,
-        domain_of if member is None else partial(domain_of, partitions=member.partitions),
+        domain_of if member is None else partial(domain_of, partitions=member.ownership.partitions),
         ordering,
         opening.clock,
         date_of_reported=planner.dates.date_of_reported,
         postpone=planner.dates.postpone,
         replan=planner.dates.replan,
-        ownership=member,
+        ownership=None if member is None else member.ownership,
         fact_name=str if member is None else member.fact_name,
     )
 

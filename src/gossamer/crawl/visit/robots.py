@@ -32,7 +32,7 @@ _NO_ROW = 1 << 62  # journal numbers of hosts that have no row
 
 
 class HostHolds(Protocol):
-    """Contacts of hosts that other workers own (`crawl.run.host_holds`)."""
+    """Contacts of hosts that other workers own (`crawl.member.host_holds`)."""
 
     def owns_host(self, host: HostKey) -> bool: ...
 

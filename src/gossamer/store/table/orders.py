@@ -9,8 +9,8 @@ takes several transactions is marked by the last of them, and its parts are such
 that of `config.overrides`), with a version number that every change increments. An API process changes them itself; the
 crawl notices another version, reads them again and reports in its live status which version it has applied.
 
-**With several workers** the owner of one partition (`crawl.run.member.ORDERS`) applies orders, or its next owner if it
-dies first. What an order means for URLs of other partitions goes to their inboxes, in the transaction of its
+**With several workers** the owner of one partition (`crawl.member.ownership.ORDERS`) applies orders, or its next owner
+if it dies first. What an order means for URLs of other partitions goes to their inboxes, in the transaction of its
 answer. Settings concern no partition: a heartbeat tells every worker that there is another version, and it reads them.
 Each worker has a live status under its own name.
 """

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
-from gossamer.crawl.run.host_holds import HostHolds
+from gossamer.crawl.member.host_holds import HostHolds
 from gossamer.model.units import HostKey
 from gossamer.store.ports import Database
 
@@ -21,13 +21,14 @@ class Inbox:
 
 
 class Worker:
-    """`HoldingMember`."""
-
-    partitions = 1
+    """`HostPartitions` and `HoldMessages`."""
 
     def __init__(self) -> None:
         self.inbox = Inbox()
         self.is_owner = False
+
+    def partition_of(self, host: HostKey) -> int:
+        return 0
 
     def visits(self, partition: int) -> bool:
         return self.is_owner
@@ -43,12 +44,12 @@ def test_an_answer_that_comes_before_the_first_look_counts() -> None:
     worker = Worker()
     worker.inbox.waiting = False
 
-    assert asyncio.run(HostHolds(worker).obtain(HOST))
+    assert asyncio.run(HostHolds(worker, worker).obtain(HOST))
 
 
 def test_a_host_whose_partition_arrives_while_it_is_asked_for_is_not_waited_for() -> None:
     worker = Worker()
-    holds = HostHolds(worker)
+    holds = HostHolds(worker, worker)
     assert not asyncio.run(holds.obtain(HOST)) and not holds.may_start(HOST)
 
     worker.is_owner = True

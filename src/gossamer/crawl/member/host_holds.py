@@ -3,28 +3,32 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from gossamer.clock import boot_time
 from gossamer.cluster import host_holds
 from gossamer.cluster.host_holds import HostHold, Returned
 from gossamer.errors import StoreFailed
-from gossamer.filter.domains import partition_of, registrable_domain
 from gossamer.model.units import HostKey, Seconds
 from gossamer.store.ports import Database
 
+T = TypeVar("T")
 
-class HoldingMember(Protocol):
-    """What this needs of the member."""
 
-    @property
-    def partitions(self) -> int: ...
+class HostPartitions(Protocol):
+    """The partitions of hosts (`ownership`)."""
+
+    def partition_of(self, host: HostKey) -> int: ...
 
     def visits(self, partition: int) -> bool:
         """Whether this worker owns a partition, and is not about to give it up."""
         ...
 
-    async def write(self, work: Callable[[Database], Any]) -> Any:
+
+class HoldMessages(Protocol):
+    """The store, for messages to other workers (`shared_store`)."""
+
+    async def write(self, work: Callable[[Database], T]) -> T:
         """Run statements behind the fence. Raises StoreFailed."""
         ...
 
@@ -36,14 +40,14 @@ class HoldingMember(Protocol):
 class HostHolds:
     """`crawl.visit.robots.HostHolds`. At most one hold of each host. Owned by the event loop."""
 
-    def __init__(self, member: HoldingMember) -> None:
-        self._member = member
+    def __init__(self, partitions: HostPartitions, store: HoldMessages) -> None:
+        self._partitions, self._store = partitions, store
         self._holds: dict[HostKey, HostHold] = {}
         self._asking: set[HostKey] = set()
         self._returning: set[asyncio.Task[None]] = set()
 
     def owns_host(self, host: HostKey) -> bool:
-        return self._member.visits(self._partition(host))
+        return self._partitions.visits(self._partitions.partition_of(host))
 
     async def obtain(self, host: HostKey) -> bool:
         if self.owns_host(host):
@@ -64,11 +68,11 @@ class HostHolds:
         """Send a message, or look whether it was answered."""
         hold, now = self._holds.get(host), boot_time()
         if hold is None or hold.is_over(now):
-            part = self._partition(host)
-            hold = self._holds[host] = await self._member.write(lambda db: host_holds.ask(db, part, host, boot_time()))
+            part = self._partitions.partition_of(host)
+            hold = self._holds[host] = await self._store.write(lambda db: host_holds.ask(db, part, host, boot_time()))
             now = boot_time()
         if not hold.is_answered:
-            await self._member.look(lambda db: hold.look(db, now))
+            await self._store.look(lambda db: hold.look(db, now))
 
     def may_start(self, host: HostKey) -> bool:
         if self.owns_host(host):
@@ -87,7 +91,4 @@ class HostHolds:
 
     async def _return(self, part: int, returned: Returned) -> None:
         with suppress(StoreFailed):  # then the hold ends by itself
-            await self._member.write(lambda db: host_holds.give_back(db, part, returned))
-
-    def _partition(self, host: HostKey) -> int:
-        return partition_of(registrable_domain(host), self._member.partitions)
+            await self._store.write(lambda db: host_holds.give_back(db, part, returned))

@@ -1,0 +1,78 @@
+"""What a worker owns and visits, and the first contact of a host that it has taken over."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from gossamer.clock import VirtualClock
+from gossamer.cluster.handover import Released
+from gossamer.cluster.lease import LeaseTerms
+from gossamer.cluster.membership import Taken
+from gossamer.cluster.partitions import Partitions
+from gossamer.crawl.member.first_contact import FirstContacts, rest_policy_for
+from gossamer.crawl.member.ownership import PartitionOwnership
+from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.model.facts import DomainFacts
+from gossamer.model.loads import HostLoaded
+from gossamer.model.partition import ID_BITS
+from gossamer.model.task import HostRecord
+from gossamer.model.units import Epoch, HostId, HostKey, Instant
+from gossamer.store.ports import Database
+from gossamer.store.table.writer import TableWriter
+
+T = TypeVar("T")
+
+POLITENESS, TERMS = PolitenessPolicy(), LeaseTerms()
+
+
+class Writer(TableWriter):
+    """A writer without tables."""
+
+    def __init__(self) -> None:
+        pass
+
+    def run(self, work: Callable[[Database], T]) -> T:
+        raise AssertionError("nothing may be written")
+
+
+def host_of(partition: int) -> HostLoaded:
+    """A host that was contacted shortly before its partition was taken over."""
+    host_id = HostId(partition << ID_BITS | 1)
+    record = HostRecord(host_id, HostKey("x.test"), 1, DomainFacts(), 1, Instant(5.0), 0.1, None)
+    return HostLoaded(host_id, record, [], [])
+
+
+@pytest.fixture
+def ownership() -> PartitionOwnership:
+    """Of partitions 0 and 2 of four."""
+    policy = rest_policy_for(POLITENESS, TERMS)
+    found = PartitionOwnership(4, Partitions(Epoch(7), policy, TERMS.long_life))
+    found.adopt([Taken(0, Released.GIVEN), Taken(2, Released.DEAD)], Instant(100.0))
+    return found
+
+
+def test_a_partition_that_is_given_up_is_owned_until_then_but_not_visited(ownership: PartitionOwnership) -> None:
+    assert ownership.visit_all_but([0]) == {2}
+
+    assert ownership.owns(0)
+    assert not ownership.visits(0)
+    assert not ownership.takes_orders
+    assert ownership.visit_owned() == {0, 2}
+    assert ownership.visits(0)
+
+
+def test_a_worker_that_has_retired_takes_no_partitions(ownership: PartitionOwnership) -> None:
+    ownership.retire()
+
+    assert (len(ownership), ownership.owned.numbers, ownership.visited.numbers) == (0, [], [])
+    assert ownership.take(Writer(), 4, VirtualClock()) == []
+
+
+def test_a_host_rests_after_the_death_of_its_last_owner(ownership: PartitionOwnership) -> None:
+    policy = rest_policy_for(POLITENESS, TERMS)
+    contacts = FirstContacts(ownership, policy, POLITENESS, "gossamer")
+
+    first = [contacts.loaded(host_of(partition)).record for partition in (1, 2)]
+
+    assert [record and record.next_contact for record in first] == [5.0, 100.0 + policy.longest_gap]
