@@ -6,8 +6,8 @@ from itertools import count
 
 import psycopg
 
-from gossamer.backends.postgres.driver import PostgresTables
 from gossamer.backends.postgres.schema import first_rows
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.model.partition import DEFAULT_PARTITIONS
 from tests.postgres_server import PostgresServer
 

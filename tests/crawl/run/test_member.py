@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psycopg
 
-from gossamer.backends.postgres.driver import PostgresTables
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.cluster.heartbeat import Member as Living
 from gossamer.cluster.heartbeat import View
 from gossamer.cluster.lease import LeaseTerms

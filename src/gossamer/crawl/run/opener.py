@@ -71,7 +71,7 @@ class StoreKind(NamedTuple):
 
 def _postgres_tables(url: str, directory: Path, unsafe: bool) -> Tables:
     try:
-        from gossamer.backends.postgres.driver import PostgresTables  # not part of every installation
+        from gossamer.backends.postgres.tables import PostgresTables  # not part of every installation
     except ImportError as error:
         raise MissingExtra("a store on PostgreSQL", error.name or "psycopg", "cluster") from error
     return PostgresTables(url, unsafe=unsafe)
