@@ -200,7 +200,9 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The cache, by its URL.
         ("crawl.run.cache", "backends"),
         # Orders about URLs: it reads which ones they concern.
-        ("crawl.run.steering", "reports"),
+        ("crawl.steering.limit_pass", "reports"),
+        ("crawl.steering.orders", "reports"),
+        ("crawl.steering.state_changes", "reports"),
         # Search engines are plugins that the configuration names.
         ("seed.search", "config"),
         # The estimate is shown by `status` and in snapshots.

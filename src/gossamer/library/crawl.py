@@ -36,7 +36,7 @@ from gossamer.crawl.run.opener import (
 from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.session import Display, Session, session
 from gossamer.crawl.run.signals import GRACE_SECONDS, steer
-from gossamer.crawl.run.steering import Steering
+from gossamer.crawl.steering.steering import Steering
 from gossamer.errors import GossamerError, GossamerWarning, UsageError
 from gossamer.extract.main_text import TextExtractor
 from gossamer.observe.display import NoDisplay, choose_display
