@@ -12,8 +12,8 @@ import uvloop
 from gossamer.config.load import Config
 from gossamer.config.overrides import Overrides
 from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.member import Worker
-from gossamer.crawl.run.opener import CrawlLocation
 from gossamer.crawl.run.session import Display, session
 from gossamer.crawl.steering.settings import read_settings, stored_config
 from gossamer.crawl.steering.steering import Steering

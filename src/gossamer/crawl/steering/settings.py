@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from gossamer.config.load import CONFIG_KEY, Config, config_following, config_to_text, shape_of
 from gossamer.config.overrides import OVERRIDES_KEY, HostOverrides, Limits, Overrides
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_part_database
+from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.opener import crawl_exists, open_part_database
 from gossamer.crawl.run.session import Session
 from gossamer.crawl.steering.limit_pass import LimitPass
 from gossamer.crawl.steering.seeds import SeedAdmission

@@ -10,7 +10,7 @@ from gossamer.config.load import Config
 from gossamer.config.overrides import Overrides
 from gossamer.config.policies import canonicaliser_for
 from gossamer.crawl.run.live import RecentOutcomes
-from gossamer.crawl.run.opener import store_kind
+from gossamer.crawl.run.location import store_kind
 from gossamer.crawl.run.session import SNAPSHOTS_PER_SCAN, Session
 from gossamer.crawl.steering.limit_pass import LimitPass
 from gossamer.crawl.steering.orders import MOST_ORDERS, OrderExecutor, refuse_old_stops
