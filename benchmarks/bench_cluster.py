@@ -191,7 +191,7 @@ def busy(server: MeasuredServer, pages: int) -> bool:
 
 def gates(server: MeasuredServer) -> bool:
     """Whether the goal is met."""
-    from gossamer.backends.postgres.driver import PostgresTables  # not part of every installation
+    from gossamer.backends.postgres.tables import PostgresTables  # not part of every installation
 
     chance = random.Random(3)
     tables, terms = PostgresTables(server.create_database()), LeaseTerms()

@@ -294,7 +294,7 @@ def _commits(db: Database, pages: int, per_batch: int, server: MeasuredServer | 
 
 def _compare_commits(directory: str, pages: int, per_batch: int) -> None:
     """Tell what a page costs on both stores."""
-    from gossamer.backends.postgres.driver import PostgresTables  # not part of every installation
+    from gossamer.backends.postgres.tables import PostgresTables  # not part of every installation
 
     on_file = _commits(open_writer(Path(directory, "pages.db")), pages, per_batch)
     with postgres() as server:

@@ -134,7 +134,7 @@ print([page.text, page.text_source])
         (
             "cluster",
             (
-                *("gossamer.backends.postgres.driver", "gossamer.backends.postgres.private_server"),
+                *("gossamer.backends.postgres.tables", "gossamer.backends.postgres.private_server"),
                 *("gossamer.backends.redis.tier", "gossamer.backends.redis.document_reader"),
             ),
         ),

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from gossamer.backends.memory import MemoryTables
-from gossamer.backends.postgres.driver import PostgresDatabase, PostgresTables
+from gossamer.backends.postgres.driver import PostgresDatabase
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.backends.sqlite.driver import SqliteDatabase, SqliteTables
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull

@@ -18,7 +18,7 @@ from gossamer.cli.open_crawl import location_of
 from gossamer.clock import SteadyClock
 from gossamer.config.policies import canonicaliser_for
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import STORES, CrawlLocation, resolve_urls, shown_store, take_password
+from gossamer.crawl.run.location import STORES, CrawlLocation, resolve_urls, shown_store, take_password
 from gossamer.crawl.run.session import session
 from gossamer.errors import ConfigError, NotThisCrawl
 from gossamer.model.units import Instant

@@ -13,7 +13,7 @@ from gossamer.backends.objects.delivery import ObjectDelivery, Storage
 from gossamer.backends.objects.reader import ObjectArchive
 from gossamer.backends.objects.spool import Spool
 from gossamer.backends.objects.storage import ObjectStorage
-from gossamer.backends.postgres.driver import PostgresTables
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.backends.warc.captures import WarcCaptures
 from gossamer.backends.warc.reader import WarcArchive

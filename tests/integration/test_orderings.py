@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.simulate import graph_of_crawl
-from gossamer.crawl.run.opener import CrawlLocation
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.lab.simweb.audit import ground_truth
 from tests.contracts.test_whole_orders import MODELS, Web
 from tests.integration.crawl_checks import page_requests

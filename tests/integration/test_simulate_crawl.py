@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.simulate import graph_of_crawl
-from gossamer.crawl.run.opener import CrawlLocation
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web
 from tests.integration.crawl_process import gossamer, scene, small_web
 

@@ -16,7 +16,9 @@ import pytest
 
 import gossamer
 from gossamer.config.load import make_config
-from gossamer.crawl.run.opener import CrawlLocation, open_crawl, reachable
+from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.opener import open_crawl
+from gossamer.crawl.run.private_store import reachable
 from gossamer.library.crawl import Summary
 from gossamer.model.states import UrlState
 from gossamer.reports.records import PageFilter

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.crawl import files_of
-from gossamer.crawl.run.opener import CrawlLocation
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
 from gossamer.observe.report import print_report, report_sections

@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
-from gossamer.crawl.run.steering import DEAD, SEEDS, STOP
+from gossamer.crawl.steering.orders import DEAD, SEEDS, STOP
 from gossamer.model.units import HostKey, Instant
 from gossamer.store.table.orders import Answer, OrderState, OrderTable, Settings
 from tests.integration.crawl_process import Constants, wait_until

@@ -11,7 +11,7 @@ from gossamer.backends.sqlite.driver import open_for_writing
 from gossamer.clock import VirtualClock
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
-from gossamer.crawl.run.opener import CrawlLocation
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.errors import StoreFailed
 from gossamer.model.units import HostKey, Instant
 from gossamer.reports.ports import CrawlReader

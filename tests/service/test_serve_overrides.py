@@ -131,7 +131,13 @@ def test_limits_that_change_all_the_time_lose_no_url_and_leave_the_counts_right(
     # Every page has its own text: the links of duplicates are not followed.
     texts = [{name: page(f"this is page {name} of site {n}") for name in names} for n in range(3)]
     total = 3 * (1 + len(names))
-    slices = Constants({"gossamer.crawl.run.steering.MOST": 7, "gossamer.service.control.ENFORCEMENT_PATIENCE": 0.0})
+    slices = Constants(
+        {
+            "gossamer.crawl.steering.limit_pass.MOST": 7,
+            "gossamer.crawl.steering.state_changes.MOST": 7,
+            "gossamer.service.control.ENFORCEMENT_PATIENCE": 0.0,
+        }
+    )
     tight: list[dict[str, object]] = [{"urlLengthLimit": 30}, {"depthLimit": 0}, {"excludedDomains": ["127.0.0.2"]}]
     with ExitStack() as stack:
         sites = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.config.load import Config, layered, make_config, read_toml
-from gossamer.crawl.run.opener import resolve_urls
+from gossamer.crawl.run.location import resolve_urls
 from gossamer.errors import ConfigError, UsageError
 
 DEFAULT_FILE = Path("gossamer.toml")

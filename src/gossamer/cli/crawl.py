@@ -13,20 +13,9 @@ from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER, SPOOL
-from gossamer.crawl.run.opener import (
-    CrawlLocation,
-    SharedStore,
-    archive_folder,
-    archive_in,
-    crawl_exists,
-    has_private_store,
-    is_on_server,
-    open_crawl,
-    shared_store,
-    shown_crawl,
-    spooled_in,
-    store_kind,
-)
+from gossamer.crawl.run.location import CrawlLocation, archive_folder, is_on_server, store_kind
+from gossamer.crawl.run.opener import archive_in, crawl_exists, open_crawl, shown_crawl, spooled_in
+from gossamer.crawl.run.private_store import SharedStore, has_private_store, shared_store
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
 from gossamer.observe.formatter import count, json_line, number_of, printable, size

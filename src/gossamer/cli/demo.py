@@ -12,7 +12,7 @@ from gossamer.cli.crawl import command_name, crawl_and_report
 from gossamer.config.load import Config
 from gossamer.config.sections import RetrySection
 from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import resolve_urls, shown_store, store_kind
+from gossamer.crawl.run.location import resolve_urls, shown_store, store_kind
 from gossamer.errors import ConfigError, DirectoryError, DirectoryInUse, UsageError
 from gossamer.observe import formatter
 from gossamer.version import __version__

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, config_in, location_of
 from gossamer.clock import SteadyClock
-from gossamer.crawl.run.opener import CrawlLocation, open_crawl
+from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.opener import open_crawl
 from gossamer.errors import UsageError
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine

@@ -85,7 +85,7 @@ def _run(words: list[str]) -> int:
 def _hide_password() -> None:
     """Start again without the password that is in an argument, where everybody on this machine can read it: it is given
     on in the environment."""
-    from gossamer.crawl.run.opener import STORE_PASSWORD, take_password
+    from gossamer.crawl.run.location import STORE_PASSWORD, take_password
 
     def take(word: str, scheme: str, variable: str) -> str:
         option, found, rest = word.partition(scheme)

@@ -4,7 +4,8 @@ import argparse
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import location_named
-from gossamer.crawl.run.opener import migrate_store, schema_state, shown_crawl, store_kind
+from gossamer.crawl.run.location import store_kind
+from gossamer.crawl.run.opener import migrate_store, schema_state, shown_crawl
 from gossamer.errors import UsageError
 from gossamer.observe.formatter import number_of
 

@@ -10,17 +10,9 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
 from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, make_config, with_delays
 from gossamer.config.policies import PolicyCache
-from gossamer.crawl.run.opener import (
-    CrawlLocation,
-    OpenCrawl,
-    crawl_exists,
-    has_private_store,
-    reachable,
-    remembered_options,
-    resolve_urls,
-    shown_crawl,
-    store_kind,
-)
+from gossamer.crawl.run.location import CrawlLocation, resolve_urls, store_kind
+from gossamer.crawl.run.opener import OpenCrawl, crawl_exists, remembered_options, shown_crawl
+from gossamer.crawl.run.private_store import has_private_store, reachable
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
 from gossamer.observe.formatter import Columns, json_line
 from gossamer.reports.scores import Scores, scores_of

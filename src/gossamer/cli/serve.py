@@ -13,7 +13,8 @@ from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import TOKEN
-from gossamer.crawl.run.opener import shared_store, store_kind
+from gossamer.crawl.run.location import store_kind
+from gossamer.crawl.run.private_store import shared_store
 from gossamer.errors import MissingExtra, UsageError
 from gossamer.observe.formatter import json_line, printable
 from gossamer.seed.lists import Seed, read_arguments

@@ -16,7 +16,7 @@ from gossamer.errors import MissingExtra, UsageError
 from gossamer.observe.formatter import number_of
 
 if TYPE_CHECKING:
-    from gossamer.crawl.run.opener import CrawlLocation
+    from gossamer.crawl.run.location import CrawlLocation
     from gossamer.lab.simulate.graph import LinkGraph
     from gossamer.lab.simulate.plot import Drawing
     from gossamer.lab.simulate.recrawl_compare import Comparison, Maker
@@ -345,7 +345,8 @@ def _graph_of(arguments: argparse.Namespace) -> "LinkGraph":
 
 def graph_of_crawl(location: "CrawlLocation") -> "LinkGraph":
     """The links that a crawl has stored. Raises NotThisCrawl where there is none, UsageError where it has no pages."""
-    from gossamer.crawl.run.opener import open_crawl, reachable
+    from gossamer.crawl.run.opener import open_crawl
+    from gossamer.crawl.run.private_store import reachable
     from gossamer.lab.simulate.graph import make_graph
     from gossamer.reports.link_graph import StoredGraph
 

@@ -10,8 +10,8 @@ from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import (
-    CrawlLocation,
     check_archive_owner,
     end_killed_workers,
     forget_caches,

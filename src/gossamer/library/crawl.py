@@ -23,20 +23,13 @@ from gossamer.config.policies import canonicaliser_for, check_config, seed_addre
 from gossamer.crawl.events import PageQueue
 from gossamer.crawl.hooks import Hook
 from gossamer.crawl.page import Page
-from gossamer.crawl.run.opener import (
-    CrawlLocation,
-    crawl_exists,
-    reachable,
-    remembered_options,
-    remove_crawl,
-    resolve_urls,
-    shared_store,
-    store_kind,
-)
+from gossamer.crawl.run.location import CrawlLocation, resolve_urls, store_kind
+from gossamer.crawl.run.opener import crawl_exists, remembered_options, remove_crawl
 from gossamer.crawl.run.private_server import server_kept
+from gossamer.crawl.run.private_store import reachable, shared_store
 from gossamer.crawl.run.session import Display, Session, session
 from gossamer.crawl.run.signals import GRACE_SECONDS, steer
-from gossamer.crawl.run.steering import Steering
+from gossamer.crawl.steering.steering import Steering
 from gossamer.errors import GossamerError, GossamerWarning, UsageError
 from gossamer.extract.main_text import TextExtractor
 from gossamer.observe.display import NoDisplay, choose_display

@@ -9,7 +9,8 @@ from gossamer.clock import clock_of
 from gossamer.config.load import known_shape
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import CrawlLocation, OpenCrawl, live_status, open_session, store_kind
+from gossamer.crawl.run.location import CrawlLocation, store_kind
+from gossamer.crawl.run.opener import OpenCrawl, live_status, open_session
 from gossamer.crawl.run.workers import read_live
 from gossamer.model.units import Instant
 from gossamer.observe import formatter

@@ -11,16 +11,9 @@ from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, known_sha
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.events import Outcome
 from gossamer.crawl.page import Page
-from gossamer.crawl.run.opener import (
-    CrawlLocation,
-    OpenCrawl,
-    crawl_exists,
-    open_crawl,
-    reachable,
-    resolve_urls,
-    shown_crawl,
-    store_kind,
-)
+from gossamer.crawl.run.location import CrawlLocation, resolve_urls, store_kind
+from gossamer.crawl.run.opener import OpenCrawl, crawl_exists, open_crawl, shown_crawl
+from gossamer.crawl.run.private_store import reachable
 from gossamer.crawl.run.workers import is_running
 from gossamer.errors import ArchiveError, GossamerWarning, MissingExtra, NotThisCrawl, UsageError
 from gossamer.extract.full_page import Wanted

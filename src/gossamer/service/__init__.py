@@ -7,7 +7,7 @@ answers reads from the store, in threads (`queries`), or from the live status th
 `metrics`, `event_stream`).
 
 For a change the body is validated (`schemas`), and `control.Control` leaves an order or other settings in the store;
-the crawl applies them (`crawl.run.steering`), and the answer follows when it has.
+the crawl applies them (`crawl.steering`), and the answer follows when it has.
 
 Invariants: an acknowledged change is committed, and whatever is read after it shows it; there is no change without the
 token; no request can make the crawl less polite or let it connect to addresses that it may not use.

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from gossamer.clock import Clock
 from gossamer.crawl.run.live import OUTCOMES_KEPT
-from gossamer.crawl.run.opener import CrawlLocation, crawl_exists, open_part, open_session
+from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.opener import crawl_exists, open_part, open_session
 from gossamer.crawl.run.workers import keep_crawl_open, read_live
 from gossamer.errors import NotThisCrawl, StoreFailed
 from gossamer.model.units import Instant

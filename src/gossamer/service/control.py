@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from gossamer.clock import Clock
 from gossamer.config.overrides import OVERRIDES_KEY, Limits, Overrides
-from gossamer.crawl.run.opener import CrawlLocation, open_part_database, open_steering, store_kind
-from gossamer.crawl.run.steering import DEAD, READMIT, SEEDS, STOP
+from gossamer.crawl.run.location import CrawlLocation, store_kind
+from gossamer.crawl.run.opener import open_part_database, open_steering
+from gossamer.crawl.steering.orders import DEAD, READMIT, SEEDS, STOP
 from gossamer.errors import StoreFailed
 from gossamer.model.states import meaning_of
 from gossamer.model.units import HostKey, Seconds

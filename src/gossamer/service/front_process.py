@@ -26,7 +26,8 @@ import uvloop
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import TOKEN
-from gossamer.crawl.run.opener import CrawlLocation, live_status, store_kind
+from gossamer.crawl.run.location import CrawlLocation, store_kind
+from gossamer.crawl.run.opener import live_status
 from gossamer.errors import UsageError
 from gossamer.filter.domains import registrable_domain
 from gossamer.model.units import HostKey

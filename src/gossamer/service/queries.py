@@ -12,7 +12,8 @@ from gossamer.clock import Clock
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, Limits, Overrides, limits_of
 from gossamer.config.policies import PolicyCache
-from gossamer.crawl.run.opener import CrawlLocation, open_archive, open_part
+from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.opener import open_archive, open_part
 from gossamer.model.units import HostKey, Instant
 from gossamer.reports.explain.render import story_object
 from gossamer.reports.export.formats import page_object

@@ -12,11 +12,13 @@ from typing import NamedTuple
 import uvloop
 
 from gossamer.config.load import Config
-from gossamer.crawl.run.opener import CrawlLocation, SharedStore
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.private_server import server_kept
+from gossamer.crawl.run.private_store import SharedStore
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.run.signals import Interrupts
-from gossamer.crawl.run.steering import Steering, read_settings
+from gossamer.crawl.steering.settings import read_settings
+from gossamer.crawl.steering.steering import Steering
 from gossamer.errors import UsageError
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot

@@ -16,7 +16,9 @@ from gossamer.config.load import CONFIG_KEY, Config, config_from_text
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import TOKEN
-from gossamer.crawl.run.opener import CrawlLocation, SharedStore, crawl_exists, open_crawl, open_session, shown_crawl
+from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.opener import crawl_exists, open_crawl, open_session, shown_crawl
+from gossamer.crawl.run.private_store import SharedStore
 from gossamer.crawl.run.workers import keep_crawl_open
 from gossamer.errors import DirectoryError, UsageError
 from gossamer.seed.lists import Seed

@@ -23,8 +23,10 @@ from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import CrawlLocation, SharedStore, live_status, open_crawl, open_session, take_password
+from gossamer.crawl.run.location import CrawlLocation, take_password
+from gossamer.crawl.run.opener import live_status, open_crawl, open_session
 from gossamer.crawl.run.private_server import server_kept
+from gossamer.crawl.run.private_store import SharedStore
 from gossamer.crawl.run.session import Display, open_page_log
 from gossamer.crawl.run.signals import GRACE_SECONDS, interrupted_status
 from gossamer.crawl.status import count_seeds

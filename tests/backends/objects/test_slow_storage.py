@@ -12,7 +12,7 @@ from gossamer.backends.objects.captures import ObjectCaptures
 from gossamer.backends.objects.delivery import ObjectDelivery
 from gossamer.backends.objects.spool import Spool
 from gossamer.backends.objects.storage import ObjectStorage
-from gossamer.backends.postgres.driver import PostgresTables
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch

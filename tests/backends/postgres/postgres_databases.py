@@ -6,8 +6,8 @@ from itertools import count
 
 import psycopg
 
-from gossamer.backends.postgres.driver import PostgresTables
 from gossamer.backends.postgres.schema import first_rows
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.model.partition import DEFAULT_PARTITIONS
 from tests.postgres_server import PostgresServer
 
@@ -59,10 +59,13 @@ class PostgresDatabases:
             if found == self._tables:
                 asked = " UNION ALL ".join(f"(SELECT '{table}' FROM {table} LIMIT 1)" for table in found)
                 used = [table for (table,) in db.execute(asked)]
-                db.execute(f"TRUNCATE {', '.join(used)} RESTART IDENTITY")
+                db.execute(f"TRUNCATE {', '.join(used)}")
+                # Of empty tables too: a transaction that was rolled back has drawn numbers nevertheless.
+                drawn = db.execute("SELECT sequencename FROM pg_sequences WHERE last_value IS NOT NULL").fetchall()
+                for (sequence,) in drawn:
+                    db.execute(f"ALTER SEQUENCE {sequence} RESTART")
                 for statement in first_rows(DEFAULT_PARTITIONS):
                     db.execute(statement)
-                db.execute("ALTER SEQUENCE signature_numbers RESTART")
                 return True
         self._admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
         return False

@@ -10,7 +10,9 @@ import psycopg
 import pytest
 
 from gossamer.backends.postgres.address import Address, Connection
-from gossamer.backends.postgres.driver import PostgresDatabase, PostgresTables, SessionMark
+from gossamer.backends.postgres.commit_marks import SessionMark
+from gossamer.backends.postgres.driver import PostgresDatabase
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.errors import ConfigError, ConnectionLost, DirectoryInUse, DiskFull, NotThisCrawl, OldSchema, StoreFailed
 from gossamer.model.batch import Batch
 from gossamer.reports.ports import CrawlEditor
@@ -202,7 +204,7 @@ def test_tables_of_another_version_or_of_something_else_are_refused(postgres_dat
 
 
 def test_one_process_at_a_time_writes(postgres_databases: PostgresDatabases, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.backends.postgres.driver._TRIES_TO_HOLD", 2)
+    monkeypatch.setattr("gossamer.backends.postgres.tables._TRIES_TO_HOLD", 2)
     with postgres_databases.one() as url:
         tables = PostgresTables(url, unsafe=True)
         other = tables.address.connect("gossamer writer elsewhere:1", read_only=False)
@@ -210,7 +212,7 @@ def test_one_process_at_a_time_writes(postgres_databases: PostgresDatabases, mon
             tables.open_writer()
         tables.open_reader().close()
         other.close()
-        monkeypatch.setattr("gossamer.backends.postgres.driver._TRIES_TO_HOLD", 600)
+        monkeypatch.setattr("gossamer.backends.postgres.tables._TRIES_TO_HOLD", 600)
         tables.open_writer().close()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gossamer.backends.postgres.driver import PostgresTables
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.errors import DirectoryInUse, OldSchema
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_process import gossamer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.postgres.driver import PostgresTables
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.filter.domains import domain_of
 from gossamer.model.batch import Batch, RobotsRecord

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from gossamer.backends.postgres.address import Connection
-from gossamer.backends.postgres.driver import PostgresDatabase, PostgresTables
+from gossamer.backends.postgres.driver import PostgresDatabase
 from gossamer.backends.postgres.session import cluster_statements
 from gossamer.backends.postgres.statements import Statement, statements
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.backends.sqlite.driver import table_statements
 from gossamer.model.batch import Batch
 from gossamer.model.states import UrlState

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from gossamer.backends.postgres.driver import PostgresTables
 from gossamer.backends.postgres.statements import pack_rows
+from gossamer.backends.postgres.tables import PostgresTables
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 
 CHANCE = random.Random(1)

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import psycopg
 
-from gossamer.backends.postgres.driver import PostgresTables
+from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.cluster.heartbeat import Member as Living
 from gossamer.cluster.heartbeat import View
 from gossamer.cluster.lease import LeaseTerms

@@ -12,7 +12,7 @@ import pytest
 from gossamer.backends.sqlite.driver import open_for_writing
 from gossamer.cli.main import main
 from gossamer.cli.simulate import graph_of_crawl
-from gossamer.crawl.run.opener import CrawlLocation
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, read_graph, without_urls
 from gossamer.lab.simulate.knowledge import CrawlFacts
 from gossamer.lab.simulate.policies import POLICIES

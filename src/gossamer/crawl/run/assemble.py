@@ -47,8 +47,8 @@ from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.cache import check_cache, open_cache
 from gossamer.crawl.run.crawl import Crawl, visit_limits_for
 from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.location import archive_folder, store_kind
 from gossamer.crawl.run.object_archive import object_batches
-from gossamer.crawl.run.opener import archive_folder, store_kind
 from gossamer.crawl.run.recovery import AFTER_CRASH, RecoveredContacts, WarmUp
 from gossamer.crawl.run.rule_changes import LimitEnforcement, Readmission, Reordering
 from gossamer.crawl.run.store import (

@@ -1,155 +1,50 @@
-"""The stores that a crawl can be kept in, and how the store and the archive of an existing crawl are opened for
-reading and for changes (`store` opens those of a crawl that is about to run). Besides `store`, the only module that
-imports backends.
+"""Opens the store and the archive of an existing crawl for reading and for changes. `store` opens those of a crawl that
+is about to run.
 
-Both are named by URLs. A store is `sqlite:DIR`, the database in a crawl directory, `postgresql://HOST/DATABASE`, or
-another of `STORES`. A crawl by several workers on one machine has a private server in its directory: `reachable` and
-`shared_store` start it and name its URL. An archive is `file:DIR`, a folder of WARC files, by default the
-one in the crawl directory, or `s3://BUCKET/PREFIX` (`gs:`, `az:`), objects of captures. Light: a command that only
-reads loads no fetcher.
+Light: a command that only reads loads no fetcher.
 """
 
-import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
-from urllib.parse import unquote
 
-import msgspec
-
-from gossamer.backends.contact_journal import ContactLog
-from gossamer.backends.memory import MemoryContactJournal, MemoryTables
-from gossamer.backends.objects.address import SCHEMES, check_url
-from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.clock import boot_time, sleep
 from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.membership import end_silent_workers
 from gossamer.cluster.ports import Session
-from gossamer.config.load import Config, known_shape
+from gossamer.config.load import known_shape
 from gossamer.crawl.run.directory import (
     ARCHIVE,
     DATABASE,
-    SERVER,
     SPOOL,
     STATUS,
     CrawlDirectory,
     refuse_old_workers,
 )
-from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema, UsageError
-from gossamer.model.partition import PARTITIONS
+from gossamer.crawl.run.location import (
+    CrawlLocation,
+    archive_folder,
+    in_object_storage,
+    is_on_server,
+    shown_store,
+    store_kind,
+)
+from gossamer.crawl.run.private_store import check_unused, has_private_store, reachable
+from gossamer.errors import DirectoryError, MissingExtra, NotThisCrawl, OldSchema
 from gossamer.model.units import Seconds
 from gossamer.observe.snapshot import StatusFile
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
-from gossamer.store.ports import ContactJournal, Database, LiveStatus, Tables
+from gossamer.store.ports import Database, LiveStatus, Tables
 from gossamer.store.table.orders import LiveRow
-
-SOLE_WORKER = "worker"
-"""The name under which the worker of a crawl by one leaves its live status."""
 
 if TYPE_CHECKING:
     from gossamer.backends.objects.storage import ObjectStorage
 
-
-class StoreKind(NamedTuple):
-    """What the stores with URLs of one scheme have in common."""
-
-    form: str  # of the URLs, for messages
-    open_tables: Callable[[str, Path, bool], Tables]
-    """The tables of one worker, by the URL of the store, the directory of the worker, and whether a store that may lose
-    commits will do."""
-    open_journal: Callable[[CrawlDirectory], ContactJournal]
-    """The contact journal that goes with them."""
-    poll_seconds: float = 0.05  # between two looks for new orders
-    in_directory: bool = False  # the tables are in the crawl's directory, which is what the URL names
-    one_process: bool = False  # the store ends with the process that has made it
-    is_shared: bool = False  # several workers can share it: the tables are `crawl.member.shared_store.SharedTables`
-
-
-def _postgres_tables(url: str, directory: Path, unsafe: bool) -> Tables:
-    try:
-        from gossamer.backends.postgres.driver import PostgresTables  # not part of every installation
-    except ImportError as error:
-        raise MissingExtra("a store on PostgreSQL", error.name or "psycopg", "cluster") from error
-    return PostgresTables(url, unsafe=unsafe)
-
-
-STORES: dict[str, StoreKind] = {
-    "sqlite": StoreKind(
-        "sqlite:DIR",
-        lambda url, directory, unsafe: SqliteTables(directory / DATABASE),
-        lambda directory: ContactLog(directory.contacts),
-        in_directory=True,
-    ),
-    "memory": StoreKind(
-        "memory:",
-        lambda url, directory, unsafe: MemoryTables(),
-        lambda directory: MemoryContactJournal(),
-        one_process=True,
-    ),
-    "postgresql": StoreKind(
-        "postgresql://HOST/DATABASE",
-        _postgres_tables,
-        lambda directory: ContactLog(directory.contacts),
-        poll_seconds=0.25,
-        is_shared=True,
-    ),
-}
-"""The scheme of a store's URL -> what is kept there. The first is that of a crawl whose directory alone is given."""
-
-
-# --- URLs ------------------------------------------------------------------------------------------------
-
-
-class CrawlLocation(NamedTuple):
-    """Where a crawl is. Without `blobs` its archive is where it was when the crawl last started; without `store` its
-    tables are in the directory."""
-
-    directory: Path
-    blobs: str | None = None
-    store: str | None = None
-
-    @classmethod
-    def of(cls, config: Config) -> "CrawlLocation":
-        """The crawl that a configuration names."""
-        return cls(Path(config.dir), config.blobs, config.store)
-
-
-def resolve_urls(options: Mapping[str, object]) -> dict[str, object]:
-    """Options with both `dir` and `store` if one of them was given, and with an absolute `blobs`, which is remembered.
-    Raises ConfigError naming the value that cannot be used."""
-    found = dict(options)
-    store = found.get("store")
-    if store is not None and store_kind(str(store)).in_directory:
-        directory = str(store).partition(":")[2]
-        if Path(str(found.setdefault("dir", directory))) != Path(directory):
-            raise ConfigError("store", f"{store} is not in the directory {found['dir']}; give one of them")
-    elif store is None and found.get("dir") is not None:
-        found["store"] = f"{next(iter(STORES))}:{found['dir']}"
-    if (blobs := found.get("blobs")) is not None:
-        folder = archive_folder(str(blobs))
-        found["blobs"] = str(blobs) if folder is None else f"file:{folder.absolute()}"
-    return found
-
-
-def store_kind(url: str | None) -> StoreKind:
-    """The kind of the store with this URL; None: in the directory. Raises ConfigError for a URL that names none."""
-    if url is None:
-        return next(iter(STORES.values()))
-    scheme, colon, rest = url.partition(":")
-    kind = STORES.get(scheme)
-    if kind is None or not colon or (kind.in_directory and not rest):
-        forms = " or ".join(kind.form for kind in STORES.values())
-        raise ConfigError("store", f"{shown_store(url)!r} is not a URL of the form {forms}")
-    return kind
-
-
-def shown_store(url: str) -> str:
-    """The URL of a store for people: without its password."""
-    return re.sub(r"([?&]password=)[^&]*", r"\1***", re.sub(r"(://[^:/@]*):.*@", r"\1@", url))
+SOLE_WORKER = "worker"
+"""The name under which the worker of a crawl by one leaves its live status."""
 
 
 def shown_crawl(location: CrawlLocation) -> str:
@@ -159,29 +54,6 @@ def shown_crawl(location: CrawlLocation) -> str:
     return shown_store(location.store)
 
 
-def is_on_server(location: CrawlLocation) -> bool:
-    """Whether the store is neither in the directory nor in the process."""
-    kind = store_kind(location.store)
-    return not kind.in_directory and not kind.one_process
-
-
-STORE_PASSWORD = ("postgresql:", "PGPASSWORD")
-"""How URLs of stores with passwords begin, and the environment variable from which their driver takes a password."""
-
-
-def take_password(url: str) -> tuple[str, str | None]:
-    """The URL of a store without its password, and the password if it has one."""
-    if (match := re.fullmatch(r"([a-z+]+://[^:/@]*):([^@]*)(@.*)", url)) is not None:
-        return match[1] + match[3], unquote(match[2])
-    if (match := re.fullmatch(r"([^?]*)\?(.*)", url)) is not None:
-        given = match[2].split("&")
-        kept = [each for each in given if not each.startswith("password=")]
-        if len(kept) < len(given):
-            (password,) = [each for each in given if each not in kept][-1:]
-            return match[1] + ("?" + "&".join(kept) if kept else ""), unquote(password.partition("=")[2])
-    return url, None
-
-
 def crawl_exists(location: CrawlLocation) -> bool:
     """Whether there is a crawl to be opened, by one worker or by several."""
     kind = store_kind(location.store)
@@ -189,24 +61,6 @@ def crawl_exists(location: CrawlLocation) -> bool:
         refuse_old_workers(location.directory)
         return (location.directory / DATABASE).exists()
     return not kind.one_process and _tables_of(location).exist()
-
-
-def archive_folder(blobs: str | None) -> Path | None:
-    """The folder of an archive; None without a URL, and for one in object storage. Raises ConfigError."""
-    if blobs is None or in_object_storage(blobs):
-        return None
-    scheme, _, path = blobs.partition(":")
-    if scheme != "file" or not path:
-        raise ConfigError("blobs", f"{blobs!r} is not a URL of the form file:DIR or s3://BUCKET/PREFIX (gs:, az:)")
-    return Path(path)
-
-
-def in_object_storage(blobs: str | None) -> bool:
-    """Whether an archive consists of objects. Raises ConfigError for a URL that names none."""
-    if blobs is None or not blobs.startswith(tuple(f"{scheme}:" for scheme in SCHEMES)):
-        return False
-    check_url(blobs)
-    return True
 
 
 def object_storage(blobs: str, seconds: float | None = None) -> "ObjectStorage":
@@ -221,68 +75,6 @@ def object_storage(blobs: str, seconds: float | None = None) -> "ObjectStorage":
 def _tables_of(location: CrawlLocation) -> Tables:
     """Of a crawl that exists, on whatever it was started."""
     return store_kind(location.store).open_tables(location.store or "", location.directory, True)
-
-
-# --- private servers -------------------------------------------------------------------------------------
-
-
-def has_private_store(location: CrawlLocation) -> bool:
-    """Whether the store is a private server in the directory."""
-    kind = store_kind(location.store)
-    if not (kind.in_directory or kind.is_shared) or not (location.directory / SERVER).exists():
-        return False
-    return bool(_private_servers().has_private_server(location.directory))
-
-
-@contextmanager
-def reachable(location: CrawlLocation) -> Iterator[CrawlLocation]:
-    """A crawl that exists, with a store that can be connected to: a private server runs until the end of the block, or
-    longer if others use it. Raises UsageError, DirectoryError or StoreFailed if it cannot."""
-    if not store_kind(location.store).in_directory or not has_private_store(location):
-        yield location
-        return
-    with _private_servers().private_server(location.directory, create=False) as server:
-        yield location._replace(store=server.url)
-
-
-class SharedStore(NamedTuple):
-    """The store of a crawl that is about to run."""
-
-    config: Config  # names the store
-    restart: Callable[[], None] | None = None
-    """Starts a private server again, if it has ended. Call it now and then. Raises GossamerError."""
-
-
-@contextmanager
-def shared_store(config: Config) -> Iterator[SharedStore]:
-    """A store for `config.workers` workers: if none is named and there are several, or were in an earlier run, a
-    private server in the directory, which is created if there is none. It runs until the end of the block, or longer if
-    others use it. Raises UsageError, DirectoryError or StoreFailed if there can be none."""
-    location, kind = CrawlLocation.of(config), store_kind(config.store)
-    if config.workers > PARTITIONS:
-        raise UsageError(f"--workers: at most {PARTITIONS}, not {config.workers}")
-    if config.workers > 1 and kind.one_process:
-        raise UsageError(f"--store: {config.store} is for one process, not for {config.workers}")
-    private = has_private_store(location)
-    if not private and (config.workers == 1 or not kind.in_directory):
-        yield SharedStore(config)
-        return
-    if (location.directory / DATABASE).exists():
-        raise NotThisCrawl(
-            f"{location.directory} holds a crawl by one worker, not by {config.workers}; omit --workers, or choose "
-            "another --dir"
-        )
-    CrawlDirectory(location.directory, archive=False).close()  # raises if it is not ours, or in use
-    with _private_servers().private_server(location.directory) as server:
-        yield SharedStore(msgspec.structs.replace(config, store=server.url), server.start)
-
-
-def _private_servers() -> ModuleType:
-    try:
-        from gossamer.backends.postgres import private_server  # not part of every installation
-    except ImportError as error:
-        raise MissingExtra("a crawl by several workers", error.name or "psycopg", "workers") from error
-    return private_server
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -494,7 +286,7 @@ def remove_crawl(location: CrawlLocation) -> None:
                 )
     with closing(CrawlDirectory(directory, archive=False)) as held:
         if has_private_store(location):
-            _private_servers().check_unused(directory)
+            check_unused(directory)
         held.remove_crawl()
 
 

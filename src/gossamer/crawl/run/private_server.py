@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from gossamer.crawl.run.opener import SharedStore
+from gossamer.crawl.run.private_store import SharedStore
 from gossamer.errors import GossamerError
 from gossamer.observe.log import EventLog
 

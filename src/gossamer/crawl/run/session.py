@@ -14,7 +14,8 @@ from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.live import LivePublisher
-from gossamer.crawl.run.opener import SOLE_WORKER, CrawlLocation, live_status
+from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.opener import SOLE_WORKER, live_status
 from gossamer.crawl.run.page_log import PATIENCE, PageLog
 from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queues_of
 from gossamer.errors import HistoryLost, StoreFailed, UsageError

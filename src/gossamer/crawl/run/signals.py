@@ -13,9 +13,10 @@ from gossamer.config.load import Config
 from gossamer.config.overrides import Overrides
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.crawl import Crawl
-from gossamer.crawl.run.opener import CrawlLocation
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.session import Display, session
-from gossamer.crawl.run.steering import Steering, read_settings, stored_config
+from gossamer.crawl.steering.settings import read_settings, stored_config
+from gossamer.crawl.steering.steering import Steering
 from gossamer.crawl.visit.host_context import PAUSED_LOOK
 from gossamer.errors import NameInUse, StoreFailed, UsageError, WorkerEnded
 from gossamer.observe.log import EventLog

@@ -35,15 +35,9 @@ from gossamer.crawl.member.member import Member
 from gossamer.crawl.member.shared_store import SharedTables
 from gossamer.crawl.member.worker import Worker, WorkerFile, WorkerLife
 from gossamer.crawl.run.directory import SPOOL, CrawlDirectory
+from gossamer.crawl.run.location import CrawlLocation, in_object_storage, is_on_server, store_kind
 from gossamer.crawl.run.object_archive import open_objects
-from gossamer.crawl.run.opener import (
-    CrawlLocation,
-    archive_in,
-    in_object_storage,
-    is_on_server,
-    shown_crawl,
-    store_kind,
-)
+from gossamer.crawl.run.opener import archive_in, shown_crawl
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
 from gossamer.errors import DirectoryError, NotThisCrawl, UsageError
 from gossamer.fetch.robots import parse_robots

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from gossamer.cluster.membership import list_workers
 from gossamer.cluster.ports import Session
 from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import CrawlLocation, open_session, store_kind
+from gossamer.crawl.run.location import CrawlLocation, store_kind
+from gossamer.crawl.run.opener import open_session
 from gossamer.observe.workers import WorkerFigures, WorkerStatus
 
 
