@@ -1,19 +1,24 @@
 """Workers share a crawl whose archive is in object storage: orphaned objects are deleted beside them, and a worker that
 leaves waits for its spool."""
 
+import argparse
 import json
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from gossamer.backends.objects.reader import ObjectArchive
 from gossamer.backends.objects.storage import ObjectStorage
+from gossamer.cli import verify
+from gossamer.crawl.run.opener import CrawlLocation, hold_crawl
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.failing_storage import FailingStorage
 from tests.integration.crawl_process import RETRY, Command, Scene, gossamer, scene, small_web, wait_until
+from tests.integration.shared_crawls import join
 from tests.integration.test_object_crawl import events_of, objects_in, place_of, spool_of
 from tests.integration.test_shared_crawl import TTL, workers
 from tests.s3_server import S3Server
@@ -104,3 +109,54 @@ def test_a_worker_that_leaves_waits_for_its_spool_and_a_second_signal_leaves_tha
             again.ended()
         where = ["--store", url, "--dir", stage.dir, "--blobs", s3.url(place)]
         assert gossamer("verify", *where).out.startswith("no problems")
+
+
+def test_no_worker_joins_while_a_repair_holds_the_crawl(
+    tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases
+) -> None:
+    with postgres_databases.one() as url, crawl(tmp_path, url, s3.url(place_of(tmp_path)), 0) as (stage, (only,)):
+        wait_until(lambda: len(epochs(url)) == 1, "a worker")
+        only.strike(signal.SIGTERM)
+        only.ended()
+
+        with hold_crawl(CrawlLocation(stage.dir, s3.url(place_of(tmp_path)), url)):
+            refused = join(stage, url, "worker-1").ended()
+            assert refused.status == 1 and "is being repaired or changed by another process" in refused.err
+            assert epochs(url) == {}
+        with join(stage, url, "worker-1") as later:
+            wait_until(lambda: "worker-1" in epochs(url) or not later.runs, "it to join")
+            assert later.runs, later.ended()
+
+
+def test_a_repair_deletes_nothing_that_was_committed_or_put_by_a_worker_meanwhile(
+    tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = place_of(tmp_path)
+    storage = ObjectStorage(s3.url(place))
+    orphan, committed, to_come = (f"{epoch}/00000001.warc.gz" for epoch in (77, 78, 79))
+    with postgres_databases.one() as url, crawl(tmp_path, url, s3.url(place), 0) as (stage, (only,)):
+        wait_until(lambda: objects_in(s3, place), "an object")
+        only.strike(signal.SIGTERM)
+        only.ended()
+        storage.put(orphan, b"left by a worker that is dead")
+        listed = ObjectArchive.files
+
+        def files(archive: ObjectArchive) -> list[str]:
+            """As if a worker had got past the refusal: it commits between the look at the rows and the deletion."""
+            for name in (committed, to_come):
+                storage.put(name, b"")
+            with psycopg.connect(url, autocommit=True) as server:
+                server.execute("INSERT INTO warc_files (name, committed) VALUES (%s, 0)", (committed,))
+                server.execute("INSERT INTO fence (epoch) VALUES (79)")
+                server.execute("INSERT INTO workers (epoch, name, weight, version) VALUES (79, 'late', 1, '')")
+            return listed(archive)
+
+        monkeypatch.setattr(ObjectArchive, "files", files)
+        words = ["--repair", "--quiet", "--store", url, "--dir", str(stage.dir), "--blobs", s3.url(place)]
+        with ExitStack() as uses:
+            parser = argparse.ArgumentParser()
+            verify.configure(parser)
+            assert verify.run(parser.parse_args(words, argparse.Namespace(uses=uses))) == 0
+
+        assert orphan not in storage.names()
+        assert {committed, to_come} <= {*storage.names()}

@@ -132,6 +132,8 @@ def examine(audit: AuditReader, archive: Archive, config: Config, line: Progress
         lambda done: line.show(done, total, "archive"),
     )
     checker.check(committed, audit.spooled_files(), running=running)
+    if not running:
+        find_orphans(archive, audit, findings)
     check_rows(audit, findings, lambda done, total: line.show(done, total, "rows"))
     return findings
 

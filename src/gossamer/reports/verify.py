@@ -226,11 +226,6 @@ class FileChecker:
             self._findings.files += 1
             self._findings.bytes += length
             self._progress(self._findings.bytes)
-        if running:
-            return
-        for name in self._archive.files():
-            if name not in committed:
-                self._found(Kind.FILE_UNKNOWN, f"{name}: {self._archive.size(name)} bytes", file=name)
 
     def _check_file(self, name: str, length: int, running: bool) -> None:
         rows = self._rows_of(name)
@@ -404,8 +399,8 @@ def repair(
 
 
 def find_orphans(archive: Archive, audit: AuditReader, findings: Findings) -> None:
-    """Add the objects that no commit refers to, while workers are alive. The archive lists none of a worker that is
-    alive. The order matters: the rows are read after that, and a worker that is not alive commits nothing more."""
+    """Add the files that no commit refers to. Of an archive that workers share, objects of those that are alive are
+    not listed. The order matters: the rows are read after that, and a worker that is not alive commits nothing more."""
     listed = archive.files()
     committed = audit.archive_lengths()
     for name in listed:

@@ -44,6 +44,11 @@ INSERT INTO fence (epoch) VALUES ($1) ON CONFLICT DO NOTHING
 -- name: join_workers
 INSERT INTO workers (epoch, name, weight, version) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
 
+-- The session of a command that changes the crawl while no worker is alive.
+-- name: holder
+SELECT application_name FROM pg_stat_activity
+WHERE datname = current_database() AND starts_with(application_name, 'gossamer writer') LIMIT 1
+
 -- name: drain_worker
 UPDATE workers SET state = 'draining' WHERE epoch = $1 AND state = 'active'
 

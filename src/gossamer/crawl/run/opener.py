@@ -366,7 +366,7 @@ class _SessionTables(Protocol):
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
     """The archive of a crawl."""
-    return archive_in(_blobs_of(location.blobs, reader), location.directory)
+    return archive_in(_blobs_of(location.blobs, reader), location.directory, lambda: living_workers(location))
 
 
 def _blobs_of(blobs: str | None, reader: CrawlReader) -> str | None:
@@ -424,8 +424,8 @@ class HeldCrawl(NamedTuple):
 
 @contextmanager
 def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
-    """For changes, while no other process uses the crawl. Raises NotThisCrawl or DirectoryInUse; then nothing was
-    changed."""
+    """For changes, while no other process uses the crawl; until the end of the block no worker can join it. Raises
+    NotThisCrawl or DirectoryInUse; then nothing was changed."""
     refuse_old_workers(location.directory)
     end_killed_workers(location)
     with ExitStack() as opened:
@@ -434,7 +434,7 @@ def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
         editor = opened.enter_context(closing(TableEditor(_tables_of(location).open_writer())))
         if not store_kind(location.store).in_directory:
             directory.check_owner(editor.status.fact("crawl_id") or "", shown_crawl(location))
-        yield HeldCrawl(directory.path, editor, archive_in(_blobs_of(location.blobs, editor), directory.path))
+        yield HeldCrawl(directory.path, editor, open_archive(location._replace(directory=directory.path), editor))
 
 
 def end_killed_workers(location: CrawlLocation) -> None:
@@ -459,7 +459,7 @@ def objects_of_the_dead(location: CrawlLocation, reader: CrawlReader) -> Archive
     blobs = _blobs_of(location.blobs, reader)
     if blobs is None or not in_object_storage(blobs):
         return None
-    return archive_in(blobs, location.directory, lambda: living_workers(location))
+    return open_archive(location, reader)
 
 
 def forget_caches(location: CrawlLocation) -> None:
