@@ -45,12 +45,16 @@ def place_of(folder: Path) -> str:
 
 
 def spool_of(scene: Scene) -> list[str]:
-    return [entry.name for entry in Spool(scene.dir / "spool").entries()]
+    return [entry.name for entry in Spool(scene.dir / "spool", 1).entries()]
 
 
 def events_of(scene: Scene) -> list[str]:
-    """What the log says so far."""
-    log = scene.dir / "crawl.log"
+    return events_in(scene.dir)
+
+
+def events_in(folder: Path) -> list[str]:
+    """What the log of a crawl or a worker says so far."""
+    log = folder / "crawl.log"
     lines = log.read_text().splitlines(keepends=True) if log.exists() else []
     return [json.loads(line)["event"] for line in lines if line.endswith("\n")]
 
@@ -72,7 +76,7 @@ def check_complete(scene: Scene, s3: S3Server, place: str, *, killed: bool = Fal
     pages = scene.pages()
     check_outcomes(ground_truth(web), pages)
     stored = {str(page["url"]): page for page in pages if page["state"] == "stored"}
-    archive = ObjectArchive(ObjectStorage(s3.url(place)), Spool(scene.dir / "none"))
+    archive = ObjectArchive(ObjectStorage(s3.url(place)), Spool(scene.dir / "none", 1))
     for url, page in stored.items():
         at = page["warc"]
         assert isinstance(at, dict)
@@ -214,7 +218,7 @@ def test_a_full_spool_stops_fetching_until_the_storage_is_back(
         wait_until(lambda: objects_in(s3, place), "the first object")
         storage.fail("503")
         wait_until(lambda: "store.failing" in events_of(crawl) or not command.runs, "the spool to be full")
-        assert sum(entry.length for entry in Spool(crawl.dir / "spool").entries()) <= 100_000
+        assert sum(entry.length for entry in Spool(crawl.dir / "spool", 1).entries()) <= 100_000
         storage.fail(None)
         ended = command.ended()
 
@@ -266,7 +270,7 @@ def test_a_worker_that_waits_for_its_storage_leaves_its_partitions_to_the_others
             with join(crawl, url, "worker-1") as second:
                 wait_until(lambda: partitions(url).get("worker-1", 0) > 0 or not first.runs, "a second worker")
                 storage.fail("cut")
-                spool = Spool(crawl.dir / "worker-1" / "spool")
+                spool = Spool(crawl.dir / "worker-1" / "spool", 1)
                 wait_until(lambda: spool.entries() or not second.runs, "objects in its spool")
                 second.strike(signal.SIGTERM)
                 wait_until(lambda: partitions(url).get("worker-1") == 0 or not second.runs, "it to give them up")

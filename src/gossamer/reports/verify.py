@@ -42,6 +42,12 @@ class Kind(Enum):
         "a WARC file is missing",
         "its URLs are queued again, and the file is removed from the database",
     )
+    FILE_SPOOLED = (
+        "file_spooled",
+        "an object is in a spool that this command does not see",
+        "start the worker that has the spool, which then delivers the object; if the spool is lost, --repair "
+        "--lost-spools queues its URLs again",
+    )
     FILE_SHORT = (
         "file_short",
         "a WARC file is shorter than what was committed",
@@ -149,6 +155,7 @@ class Findings:
     urls: int = 0
     bytes: int = 0
     set_aside: int = 0
+    spooled: int = 0  # captures of the kind FILE_SPOOLED
 
     def add(self, problem: Problem) -> None:
         self.problems.append(problem)
@@ -218,8 +225,8 @@ class FileChecker:
         self._spooled: Container[str] = ()
 
     def check(self, committed: dict[str, int], spooled: Container[str] = (), *, running: bool) -> None:
-        """Check all files. While the crawl is running, what is beyond the committed length is not checked. A file that
-        is `spooled` may be on the disk of a worker elsewhere."""
+        """Check all files. While the crawl is running, what is beyond the committed length is not checked. What is
+        `spooled` may be in the spool of a worker elsewhere."""
         self._spooled = spooled
         for name, length in committed.items():
             self._check_file(name, length, running)
@@ -233,9 +240,13 @@ class FileChecker:
             rows = takewhile(lambda row: row.offset < length, rows)
         size = self._archive.size(name)
         if size is None:
+            if name in self._spooled:
+                captures = sum(not row.set_aside for row in rows)
+                self._findings.spooled += captures
+                self._found(Kind.FILE_SPOOLED, f"{name}: {length} bytes, captures: {captures}", file=name)
+                return
             if length:
-                where = ", and were in the spool of a worker" if name in self._spooled else ""
-                self._found(Kind.FILE_MISSING, f"{name}: {length} bytes were committed{where}", file=name)
+                self._found(Kind.FILE_MISSING, f"{name}: {length} bytes were committed", file=name)
             self._lost(name, rows)
             return
         if size > length and not running:

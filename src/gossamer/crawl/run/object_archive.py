@@ -60,14 +60,15 @@ def open_objects(
             raise DirectoryError(f"cannot use {blobs}: {error}") from error
     spool = Spool(folder, spool_bytes)
     spool.tidy()
+    spooled = {*facts.spooled_files()}
     for entry in spool.entries():
-        if not facts.is_archive_file(entry.name):
-            spool.remove(entry.name)  # of a transaction that was never committed
+        if entry.name not in spooled:  # of a transaction that was never committed, or given up by a repair
+            spool.remove(entry.name)
     delivery = ObjectDelivery(quick, patient, spool, spool_bytes)
     left = spool.entries()
     delivery.resume(left)
     with suppress(ArchiveError):  # then it is recorded by a later start
-        for name in {*facts.spooled_files()} - {entry.name for entry in left}:
+        for name in spooled - {entry.name for entry in left}:
             if quick.size(name) is not None:
                 delivery.note_delivered(name)
     captures = ObjectCaptures(delivery, epoch=epoch, info=warcinfo, ids=ids, clock=clock)

@@ -12,7 +12,7 @@ reads loads no fetcher.
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
@@ -33,10 +33,10 @@ from gossamer.crawl.run.directory import (
     ARCHIVE,
     DATABASE,
     SERVER,
-    SPOOL,
     STATUS,
     CrawlDirectory,
     refuse_old_workers,
+    spool_folders,
 )
 from gossamer.errors import ConfigError, DirectoryError, MissingExtra, NotThisCrawl, OldSchema, UsageError
 from gossamer.model.partition import PARTITIONS
@@ -375,15 +375,15 @@ def _blobs_of(blobs: str | None, reader: CrawlReader) -> str | None:
 
 
 def archive_in(blobs: str | None, directory: Path, living: Callable[[], Container[int]] = frozenset[int]) -> Archive:
-    """The archive with this URL; without one, the folder in the directory of its worker. Objects that the worker could
-    not deliver yet are read from its spool there; those of `living` epochs are not listed, since more may come at any
+    """The archive with this URL; without one, the folder in the directory of its worker. Objects that could not be
+    delivered yet are read from the spools there; those of `living` epochs are not listed, since more may come at any
     time. Raises ConfigError, MissingExtra."""
     if blobs is not None and in_object_storage(blobs):
         storage = object_storage(blobs)
         from gossamer.backends.objects.reader import ObjectArchive
-        from gossamer.backends.objects.spool import Spool
+        from gossamer.backends.objects.spool import SpooledObjects
 
-        return ObjectArchive(storage, Spool(directory / SPOOL), living)
+        return ObjectArchive(storage, SpooledObjects(lambda: spool_folders(directory)), living)
     return _warc_files(archive_folder(blobs) or directory / ARCHIVE)
 
 
@@ -398,11 +398,13 @@ def check_archive_owner(location: CrawlLocation, reader: CrawlReader) -> None:
         check_owner(storage, reader.status.fact("crawl_id") or "")
 
 
-def spooled_in(location: CrawlLocation) -> list[int]:
-    """The lengths of the objects in the spool: those that could not be delivered to object storage yet."""
-    from gossamer.backends.objects.spool import Spool
+def spooled_in(location: CrawlLocation) -> dict[Path, list[int]]:
+    """The lengths of the objects in each spool that is not empty: they could not be delivered to object storage yet."""
+    from gossamer.backends.objects.spool import SpooledObjects
 
-    return [entry.length for entry in Spool(location.directory / SPOOL).entries()]
+    folders = spool_folders(location.directory)
+    found = {folder: SpooledObjects(partial(iter, (folder,))).entries() for folder in folders}
+    return {folder: [entry.length for entry in entries] for folder, entries in found.items() if entries}
 
 
 def _warc_files(folder: Path) -> Archive:
