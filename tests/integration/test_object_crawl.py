@@ -21,7 +21,7 @@ from gossamer.lab.simweb.audit import ground_truth
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.failing_storage import FailingStorage
 from tests.integration.crawl_checks import archived_urls, body_at, check_outcomes, page_requests
-from tests.integration.crawl_process import RETRY, Command, Scene, gossamer, scene, small_web, wait_until
+from tests.integration.crawl_process import RETRY, Command, Constants, Scene, gossamer, scene, small_web, wait_until
 from tests.integration.shared_crawls import is_started, join, partitions
 from tests.s3_server import S3Server
 
@@ -253,6 +253,27 @@ def test_the_first_signal_waits_for_the_storage_and_the_second_leaves_the_spool(
         assert gossamer(*crawl.command).status == 0
         assert set(left) <= set(objects_in(s3, place))
         check_complete(crawl, s3, place)
+
+
+def test_the_second_signal_does_not_wait_for_a_storage_that_never_answers(
+    s3: S3Server, storage: FailingStorage, tmp_path: Path
+) -> None:
+    place = place_of(tmp_path)
+    no_end = Constants({"gossamer.backends.objects.delivery.LEAST_DELIVERY_SECONDS": 1e6})
+    with (
+        scene(tmp_path, WEB, ["--blobs", storage.url(place)], TOML) as crawl,
+        Command(no_end, *crawl.command) as command,
+    ):
+        wait_until(lambda: objects_in(s3, place), "the first object")
+        storage.fail("swallow")
+        wait_until(lambda: spool_of(crawl), "objects in the spool")
+        command.strike(signal.SIGTERM)
+        wait_until(lambda: "spool.waiting" in events_of(crawl), "the crawl to wait for its storage")
+        command.strike(signal.SIGTERM)
+
+        assert command.ended(patience=120).status == 128 + signal.SIGTERM
+
+        assert spool_of(crawl) and "spool.left" in events_of(crawl)
 
 
 def test_a_worker_that_waits_for_its_storage_leaves_its_partitions_to_the_others(

@@ -42,7 +42,7 @@ def storage(s3: S3Server, tmp_path: Path) -> CountedStorage:
 
 def stored(storage: CountedStorage, folder: Path, epoch: int) -> list[Location]:
     """Two objects of twenty pages each."""
-    delivery = ObjectDelivery(storage, storage, Spool(folder / "spool", 1_000_000), 1_000_000)
+    delivery = ObjectDelivery(storage, lambda seconds: storage, Spool(folder / "spool", 1_000_000), 1_000_000)
     captures = ObjectCaptures(delivery, epoch=epoch, info=INFO, ids=new_ids(1), clock=VirtualClock(STARTED))
     encoder, places = WarcEncoder(new_ids(2)), []
     for commit in range(2):

@@ -4,11 +4,12 @@ Besides `opener` and `store`, the only module that imports backends.
 """
 
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.backends.objects.captures import ObjectCaptures
-from gossamer.backends.objects.delivery import DELIVERY_SECONDS, PUT_SECONDS, ObjectDelivery
+from gossamer.backends.objects.delivery import PUT_SECONDS, ObjectDelivery
 from gossamer.backends.objects.spool import Spool
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.clock import Clock
@@ -45,7 +46,7 @@ def open_objects(
 ) -> OpenObjects:
     """The archive at a URL, with its spool in a folder. A crawl that has captures goes on although its storage cannot
     be reached. Raises DirectoryError for a new one, and NotThisCrawl if the objects are another crawl's."""
-    quick, patient = (object_storage(blobs, seconds) for seconds in (PUT_SECONDS, DELIVERY_SECONDS))
+    quick, patient = object_storage(blobs, PUT_SECONDS), cache(partial(object_storage, blobs))
     from gossamer.backends.objects.owner import check_owner, settle_owner  # not part of every installation
     from gossamer.backends.objects.reader import ObjectArchive
 
