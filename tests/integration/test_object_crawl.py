@@ -321,6 +321,11 @@ def test_verify_repairs_what_is_lost_and_deletes_what_nobody_needs(s3: S3Server,
         problems = found.report["problems"]
         assert isinstance(problems, dict)
         assert {"file_missing", "file_unknown", "file_short", "record_lost", "record_damaged"} <= problems.keys()
+        index = gossamer("index", "-o", "-", "--dir", crawl.dir)
+        assert index.status == 1 and index.err.count("skipped: ") == 3
+        assert all(name in index.err for name in (missing, damaged, cut))
+        files = {json.loads(line.split(" ", 2)[2])["filename"] for line in index.out.splitlines()}
+        assert {name for name in objects_in(s3, place) if not name.startswith("77/")} - {damaged, cut} <= files
         assert gossamer(*verify, "--repair").status == 0
         assert "77/00000001.warc.gz" not in objects_in(s3, place)
         assert "notes.txt" in storage.names()
