@@ -226,3 +226,33 @@ def test_spools_of_workers_below_the_directory_are_read_and_others_are_only_give
                 assert each.ended().status == 128 + signal.SIGTERM
         assert not left & {*objects_in(s3, place)}
         assert gossamer("verify", *where).out.startswith("no problems")
+
+
+def test_what_waits_in_the_spool_of_a_living_worker_elsewhere_is_no_problem(
+    tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases
+) -> None:
+    place = place_of(tmp_path)
+    with (
+        FailingStorage(s3) as storage,
+        postgres_databases.one() as url,
+        crawl(tmp_path, url, storage.url(place), 0) as (stage, (first,)),
+    ):
+        elsewhere = ["--store", url, "--dir", tmp_path / "another machine", "--blobs", s3.url(place), "--json"]
+        wait_until(lambda: objects_in(s3, place), "the first object")
+        storage.fail("cut")
+        wait_until(lambda: spool_of(stage), "objects in the spool")
+        assert first.runs
+        running = gossamer("verify", *elsewhere)
+        assert running.status == 0, running.out
+        assert running.report["on_the_way"] != 0 and running.report["spooled"] == 0
+
+        first.kill()
+        with Command(*stage.command) as second:  # what the first life has left is the next one's to deliver
+            wait_until(lambda: events_in(stage.dir).count("crawl.started") == 2 or not second.runs, "it to crawl")
+            again = gossamer("verify", *elsewhere)
+            assert again.status == 0, again.out
+            assert again.report["on_the_way"] != 0
+            stop_twice([second], [stage.dir])
+        stopped = gossamer("verify", *elsewhere)
+        assert stopped.status == 1
+        assert stopped.report["on_the_way"] == 0 and stopped.report["spooled"] != 0

@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Container
+from functools import partial
 from typing import Annotated, Literal, TypedDict
 
 from gossamer.cli import argparse_types as given
@@ -13,6 +15,7 @@ from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import (
     CrawlLocation,
     check_archive_owner,
+    delivering_epochs,
     end_killed_workers,
     forget_caches,
     hold_crawl,
@@ -83,7 +86,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         running = is_running(location)
         with open_crawl(location) as crawl:
-            findings = examine(crawl.reader.audit, crawl.archive, config, line, running=running)
+            findings = examine(
+                crawl.reader.audit,
+                crawl.archive,
+                config,
+                line,
+                running=running,
+                delivering=partial(delivering_epochs, location),
+            )
         queued = None
     line.clear()
     if given.flag(arguments, "json"):
@@ -123,7 +133,9 @@ def _without_orphans(location: CrawlLocation, config: Config, line: ProgressLine
         if archive is None:
             return None
         check_archive_owner(location, crawl.reader)
-        findings = examine(crawl.reader.audit, archive, config, line, running=True)
+        findings = examine(
+            crawl.reader.audit, archive, config, line, running=True, delivering=partial(delivering_epochs, location)
+        )
         find_orphans(archive, crawl.reader.audit, findings)
         delete_orphans(findings, archive)
     return findings
@@ -137,9 +149,10 @@ def examine(
     *,
     running: bool,
     lost_spools: bool = False,
+    delivering: Callable[[], Container[int]] = frozenset[int],
 ) -> Findings:
     """Everything that is wrong with the store and the archive. With `lost_spools`, captures in spools that are not seen
-    are lost."""
+    are lost. `delivering`: the epochs whose spools are being delivered, asked after the rows were read."""
     findings = Findings()
     for what in audit.integrity():
         findings.add(Problem(Kind.DATABASE, what))
@@ -152,7 +165,8 @@ def examine(
         config.fetch.max_body_bytes,
         lambda done: line.show(done, total, "archive"),
     )
-    checker.check(committed, () if lost_spools else audit.spooled_files(), running=running)
+    spooled = frozenset[str]() if lost_spools else audit.spooled_files()
+    checker.check(committed, spooled, delivering() if spooled else (), running=running)
     if not running:
         find_orphans(archive, audit, findings)
     check_rows(audit, findings, lambda done, total: line.show(done, total, "rows"))
@@ -172,6 +186,9 @@ def report(
     lines = [f"{'no problems' if findings.sound else 'problems found'}: {looked}"]
     if findings.set_aside:
         lines.append(f"  {formatter.number_of(findings.set_aside, 'record')} set aside by an earlier repair")
+    if findings.on_the_way:
+        waiting = formatter.number_of(findings.on_the_way, "capture")
+        lines.append(f"  {waiting} waiting for object storage in the spools of other workers, which deliver them")
     for kind, number in findings.counts.most_common():
         lines.append(f"{kind.word} ({formatter.count(number)}): {kind.meaning}")
         lines += [f"    {formatter.printable(what)}" for what in findings.examples(kind)]
@@ -209,6 +226,7 @@ class VerifyObject(TypedDict):
     bytes: int
     set_aside: Annotated[int, "records that an earlier repair has set aside"]
     spooled: Annotated[int, "captures in spools that this command does not see, of workers that are not alive"]
+    on_the_way: Annotated[int, "captures in spools that this command does not see, of workers that are alive"]
     problems: Annotated[dict[str, ProblemObject], "by kind"]
     repaired: Annotated[bool, "with --repair"]
     queued_again: Annotated[int | None, "URLs that the repair has queued; null without --repair"]
@@ -226,6 +244,7 @@ def as_object(findings: Findings, queued: int | None, seconds: float) -> VerifyO
         "bytes": findings.bytes,
         "set_aside": findings.set_aside,
         "spooled": findings.spooled,
+        "on_the_way": findings.on_the_way,
         "problems": {
             kind.word: {
                 "number": number,

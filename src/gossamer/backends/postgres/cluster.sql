@@ -30,6 +30,10 @@ SELECT f.epoch, w.beat FROM fence f JOIN workers w USING (epoch) WHERE f.alive
 -- name: living
 SELECT epoch FROM fence WHERE alive
 
+-- All lives of the workers that are alive: a worker delivers what an earlier life has left in its spool.
+-- name: lives_of_living
+SELECT epoch FROM workers WHERE name IN (SELECT w.name FROM fence f JOIN workers w USING (epoch) WHERE f.alive)
+
 -- The fence: the first statement of every transaction of a worker.
 -- name: pass_fence
 UPDATE fence SET commits = $2::bigint + 1, stored = $3 WHERE epoch = $1 AND alive AND commits = $2

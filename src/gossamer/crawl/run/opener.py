@@ -455,6 +455,14 @@ def living_workers(location: CrawlLocation) -> frozenset[int]:
         return frozenset(int(epoch) for epoch, *_ in session.fetch_all("members"))
 
 
+def delivering_epochs(location: CrawlLocation) -> frozenset[int]:
+    """The same with earlier lives of these workers: what those have left in their spools is being delivered."""
+    if not store_kind(location.store).is_shared:
+        return frozenset()
+    with closing(open_session(location)) as session:
+        return frozenset(int(epoch) for (epoch,) in session.fetch_all("lives_of_living"))
+
+
 def objects_of_the_dead(location: CrawlLocation, reader: CrawlReader) -> Archive | None:
     """The archive in object storage of a crawl whose workers are alive, without what those have put; None if it is
     elsewhere. Raises ConfigError, MissingExtra."""
