@@ -176,6 +176,31 @@ def test_a_put_that_hangs_delays_no_end_and_is_repeated_by_the_next_start(storag
     second.close()
 
 
+def test_an_error_that_nobody_expects_is_logged_and_delivery_goes_on(storage: SomeStorage, tmp_path: Path) -> None:
+    class Broken:
+        is_broken = True
+
+        def put(self, name: str, data: bytes) -> None:
+            if self.is_broken:
+                raise RuntimeError("out of order")
+            storage.put(name, data)
+
+    broken = Broken()
+    storage.down = True
+    delivery = ObjectDelivery(storage, lambda seconds: broken, Spool(tmp_path, LIMIT), LIMIT)
+    delivery.put("1/1.warc.gz", b"one")
+    wait_until(lambda: delivery.statistics().failing == "RuntimeError: out of order", "the error to be seen")
+    assert [event.fields["error"] for event in delivery.take_events()] == [
+        "1/1.warc.gz: connection refused",
+        "RuntimeError: out of order",
+    ]
+
+    storage.down = broken.is_broken = False
+    wait_until(lambda: delivery.is_done, "the spool to be delivered")
+    assert storage.puts == ["1/1.warc.gz"] and delivery.statistics().failing is None
+    delivery.close()
+
+
 def test_how_long_a_delivery_may_take_follows_from_its_size() -> None:
     assert delivery_seconds(1) == delivery_seconds(1_000_000) == LEAST_DELIVERY_SECONDS
     assert delivery_seconds(8 * 1024 * 1024) >= 8 * 1024 * 1024 / SLOWEST_BYTES

@@ -167,7 +167,7 @@ class ObjectDelivery:
                 name = self._waiting[0].name
             try:
                 self._deliver(name)
-            except StoreFailed as error:
+            except Exception as error:  # the thread has no supervisor, and without it the crawl would never end
                 self._fail(error)
                 with self._changed:
                     self._changed.wait_for(lambda: self._closing, pause)
@@ -200,10 +200,13 @@ class ObjectDelivery:
             self._failing = None
             self._event("blobs.recovered")
 
-    def _fail(self, error: StoreFailed) -> None:
-        if self._failing is None:
-            self._event("blobs.failing", error=str(error))
-        self._failing = str(error)
+    def _fail(self, error: Exception) -> None:
+        """A failure of the storage, or an unexpected one, which is logged also while the storage fails."""
+        is_expected = isinstance(error, StoreFailed)
+        text = str(error) if is_expected else f"{type(error).__name__}: {error}"
+        if self._failing is None or (not is_expected and text != self._failing):
+            self._event("blobs.failing", error=text)
+        self._failing = text
 
     def _event(self, name: str, **fields: str | int) -> None:
         self._events.append(DeliveryEvent(name, fields))
