@@ -80,7 +80,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, s3_server() as server:
         url = server.url(f"{BUCKET}/bench")
         storage, spool = ObjectStorage(url), Spool(Path(folder) / "spool", 1 << 40)
-        delivery = ObjectDelivery(storage, storage, spool, 1 << 40)
+        delivery = ObjectDelivery(storage, lambda seconds: storage, spool, 1 << 40)
         objects = ObjectCaptures(delivery, epoch=1, info=INFO, ids=ids, clock=SteadyClock())
         measure(objects, pages[:10])
         put = measure(objects, pages)

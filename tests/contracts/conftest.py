@@ -59,7 +59,7 @@ class _Down:
 def _in_objects(directory: Path, url: str, *, down: bool = False) -> ArchivePorts:
     storage, spool = ObjectStorage(url), Spool(directory, 1_000_000)
     to: Storage = _Down() if down else storage
-    delivery = ObjectDelivery(to, to, spool, 1_000_000)
+    delivery = ObjectDelivery(to, lambda seconds: to, spool, 1_000_000)
     captures = ObjectCaptures(delivery, epoch=17, info=INFO, ids=new_ids(1), clock=VirtualClock(STARTED))
     return ArchivePorts(captures, ObjectArchive(storage, spool))
 

@@ -102,7 +102,7 @@ class Worker:
 
     @property
     def spooled(self) -> int:
-        return len(Spool(self.folder / "spool").entries())
+        return len(Spool(self.folder / "spool", 1).entries())
 
 
 class Fleet:

@@ -21,7 +21,7 @@ from gossamer.lab.simweb.audit import ground_truth
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.failing_storage import FailingStorage
 from tests.integration.crawl_checks import archived_urls, body_at, check_outcomes, page_requests
-from tests.integration.crawl_process import RETRY, Command, Scene, gossamer, scene, small_web, wait_until
+from tests.integration.crawl_process import RETRY, Command, Constants, Scene, gossamer, scene, small_web, wait_until
 from tests.integration.shared_crawls import is_started, join, partitions
 from tests.s3_server import S3Server
 
@@ -45,12 +45,16 @@ def place_of(folder: Path) -> str:
 
 
 def spool_of(scene: Scene) -> list[str]:
-    return [entry.name for entry in Spool(scene.dir / "spool").entries()]
+    return [entry.name for entry in Spool(scene.dir / "spool", 1).entries()]
 
 
 def events_of(scene: Scene) -> list[str]:
-    """What the log says so far."""
-    log = scene.dir / "crawl.log"
+    return events_in(scene.dir)
+
+
+def events_in(folder: Path) -> list[str]:
+    """What the log of a crawl or a worker says so far."""
+    log = folder / "crawl.log"
     lines = log.read_text().splitlines(keepends=True) if log.exists() else []
     return [json.loads(line)["event"] for line in lines if line.endswith("\n")]
 
@@ -72,7 +76,7 @@ def check_complete(scene: Scene, s3: S3Server, place: str, *, killed: bool = Fal
     pages = scene.pages()
     check_outcomes(ground_truth(web), pages)
     stored = {str(page["url"]): page for page in pages if page["state"] == "stored"}
-    archive = ObjectArchive(ObjectStorage(s3.url(place)), Spool(scene.dir / "none"))
+    archive = ObjectArchive(ObjectStorage(s3.url(place)), Spool(scene.dir / "none", 1))
     for url, page in stored.items():
         at = page["warc"]
         assert isinstance(at, dict)
@@ -214,7 +218,7 @@ def test_a_full_spool_stops_fetching_until_the_storage_is_back(
         wait_until(lambda: objects_in(s3, place), "the first object")
         storage.fail("503")
         wait_until(lambda: "store.failing" in events_of(crawl) or not command.runs, "the spool to be full")
-        assert sum(entry.length for entry in Spool(crawl.dir / "spool").entries()) <= 100_000
+        assert sum(entry.length for entry in Spool(crawl.dir / "spool", 1).entries()) <= 100_000
         storage.fail(None)
         ended = command.ended()
 
@@ -251,6 +255,27 @@ def test_the_first_signal_waits_for_the_storage_and_the_second_leaves_the_spool(
         check_complete(crawl, s3, place)
 
 
+def test_the_second_signal_does_not_wait_for_a_storage_that_never_answers(
+    s3: S3Server, storage: FailingStorage, tmp_path: Path
+) -> None:
+    place = place_of(tmp_path)
+    no_end = Constants({"gossamer.backends.objects.delivery.LEAST_DELIVERY_SECONDS": 1e6})
+    with (
+        scene(tmp_path, WEB, ["--blobs", storage.url(place)], TOML) as crawl,
+        Command(no_end, *crawl.command) as command,
+    ):
+        wait_until(lambda: objects_in(s3, place), "the first object")
+        storage.fail("swallow")
+        wait_until(lambda: spool_of(crawl), "objects in the spool")
+        command.strike(signal.SIGTERM)
+        wait_until(lambda: "spool.waiting" in events_of(crawl), "the crawl to wait for its storage")
+        command.strike(signal.SIGTERM)
+
+        assert command.ended(patience=120).status == 128 + signal.SIGTERM
+
+        assert spool_of(crawl) and "spool.left" in events_of(crawl)
+
+
 def test_a_worker_that_waits_for_its_storage_leaves_its_partitions_to_the_others(
     s3: S3Server, storage: FailingStorage, tmp_path: Path, postgres_databases: PostgresDatabases
 ) -> None:
@@ -266,7 +291,7 @@ def test_a_worker_that_waits_for_its_storage_leaves_its_partitions_to_the_others
             with join(crawl, url, "worker-1") as second:
                 wait_until(lambda: partitions(url).get("worker-1", 0) > 0 or not first.runs, "a second worker")
                 storage.fail("cut")
-                spool = Spool(crawl.dir / "worker-1" / "spool")
+                spool = Spool(crawl.dir / "worker-1" / "spool", 1)
                 wait_until(lambda: spool.entries() or not second.runs, "objects in its spool")
                 second.strike(signal.SIGTERM)
                 wait_until(lambda: partitions(url).get("worker-1") == 0 or not second.runs, "it to give them up")
@@ -296,6 +321,11 @@ def test_verify_repairs_what_is_lost_and_deletes_what_nobody_needs(s3: S3Server,
         problems = found.report["problems"]
         assert isinstance(problems, dict)
         assert {"file_missing", "file_unknown", "file_short", "record_lost", "record_damaged"} <= problems.keys()
+        index = gossamer("index", "-o", "-", "--dir", crawl.dir)
+        assert index.status == 1 and index.err.count("skipped: ") == 3
+        assert all(name in index.err for name in (missing, damaged, cut))
+        files = {json.loads(line.split(" ", 2)[2])["filename"] for line in index.out.splitlines()}
+        assert {name for name in objects_in(s3, place) if not name.startswith("77/")} - {damaged, cut} <= files
         assert gossamer(*verify, "--repair").status == 0
         assert "77/00000001.warc.gz" not in objects_in(s3, place)
         assert "notes.txt" in storage.names()

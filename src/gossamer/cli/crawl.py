@@ -12,7 +12,7 @@ from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER, SPOOL
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER
 from gossamer.crawl.run.location import CrawlLocation, archive_folder, is_on_server, store_kind
 from gossamer.crawl.run.opener import archive_in, crawl_exists, open_crawl, shown_crawl, spooled_in
 from gossamer.crawl.run.private_store import SharedStore, has_private_store, shared_store
@@ -180,10 +180,10 @@ def _report(config: Config, code: int, last: Snapshot, more: int | None, steps: 
     """Print the results. Returns the exit status."""
     print_results(config, last, sys.stdout, sys.stderr, more=more, steps=steps)
     location = CrawlLocation.of(config)
-    if left := spooled_in(location):
+    for folder, left in spooled_in(location).items():
         print(
             f"gossamer: {number_of(len(left), 'object')} ({size(sum(left))}) could not be delivered to {config.blobs} "
-            f"and will be by the next start; until then they are in {printable(str(location.directory / SPOOL))}",
+            f"and will be by the next start; until then they are in {printable(str(folder))}",
             file=sys.stderr,
         )
     if not config.quiet and crawl_exists(location):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_location_options, config_in, location_of
+from gossamer.cli.open_crawl import Problems, add_location_options, config_in, location_of
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import open_crawl
@@ -179,20 +179,6 @@ def export_archive(location: CrawlLocation, output: str, *, quiet: bool) -> int:
             file=sys.stderr,
         )
     return 1 if problems.number else 0
-
-
-class Problems:
-    """Records that could not be read: the first few are named, all are counted."""
-
-    def __init__(self, line: ProgressLine) -> None:
-        self._line = line
-        self.number = 0
-
-    def add(self, problem: str) -> None:
-        self.number += 1
-        if self.number <= 10:
-            self._line.clear()
-            print(f"gossamer: skipped: {formatter.printable(problem)} (see gossamer verify)", file=sys.stderr)
 
 
 def form_of(what: str, form: str | None, output: str) -> str:

@@ -2,14 +2,16 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_location_options, location_of
+from gossamer.cli.open_crawl import Problems, add_location_options, location_of
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.directory import INDEX
 from gossamer.crawl.run.opener import open_crawl
+from gossamer.errors import ArchiveError
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.cdxj import SortedLines, index_lines
@@ -19,7 +21,9 @@ USAGE = "[-o FILE] [options]"
 DESCRIPTION = """\
 Write a CDXJ index of the archive, for pywb and other replay tools: one line
 per document with the position of its record, sorted. It covers what is
-committed now; run it again after further crawling. The crawl may be running."""
+committed now; run it again after further crawling. The crawl may be running.
+The exit status is 1 if a file could not be read, or not to its end: what comes
+after the damage is left out."""
 EXAMPLE = """\
   gossamer index
   gossamer index --dir news -o - | head
@@ -55,12 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     line = ProgressLine(sys.stderr, SteadyClock(), "indexing", shown=not quiet)
     folder = None if output == "-" else Path(output).absolute().parent
     done = number = 0
+    problems = Problems(line)
     with open_crawl(location) as crawl, SortedLines(folder) as lines:
         committed = crawl.reader.audit.archive_lengths()
         total = sum(committed.values())
         for name, length in committed.items():
             line.show(done, total, name)
-            number += lines.add(index_lines(crawl.archive, name, length))
+            number += lines.add(_readable(index_lines(crawl.archive, name, length), problems))
             done += length
         with open_output(output) as stream:
             stream.writelines(lines)
@@ -74,4 +79,12 @@ def run(arguments: argparse.Namespace) -> int:
             f"{formatter.number_of(number, 'record')} of {of} indexed in {formatter.printable(output)}",
             file=sys.stderr,
         )
-    return 0
+    return 1 if problems.number else 0
+
+
+def _readable(lines: Iterator[str], problems: Problems) -> Iterator[str]:
+    """The lines of a file up to the first record that cannot be read."""
+    try:
+        yield from lines
+    except ArchiveError as error:
+        problems.add(str(error))

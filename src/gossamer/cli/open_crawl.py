@@ -14,7 +14,8 @@ from gossamer.crawl.run.location import CrawlLocation, resolve_urls, store_kind
 from gossamer.crawl.run.opener import OpenCrawl, crawl_exists, remembered_options, shown_crawl
 from gossamer.crawl.run.private_store import has_private_store, reachable
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
-from gossamer.observe.formatter import Columns, json_line
+from gossamer.observe.display import ProgressLine
+from gossamer.observe.formatter import Columns, json_line, printable
 from gossamer.reports.scores import Scores, scores_of
 
 
@@ -57,6 +58,20 @@ class ListOutput:
     def close(self, if_empty: str) -> None:
         if self._empty and not self.as_json:
             print(if_empty, file=sys.stderr)
+
+
+class Problems:
+    """Files and records that could not be read: the first few are named, all are counted."""
+
+    def __init__(self, line: ProgressLine) -> None:
+        self._line = line
+        self.number = 0
+
+    def add(self, problem: str) -> None:
+        self.number += 1
+        if self.number <= 10:
+            self._line.clear()
+            print(f"gossamer: skipped: {printable(problem)} (see gossamer verify)", file=sys.stderr)
 
 
 def location_of(arguments: argparse.Namespace) -> CrawlLocation:

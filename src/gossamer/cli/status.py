@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, location_of
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     title = f"Crawl in {formatter.printable(shown_crawl(location))}: {state}{by_whom}{left}"
     pending = pending_title(waits, running, now)
     sections = [
-        Section(title, tuple(total_rows(found, status.live, spooled_in(location)))),
+        Section(title, tuple(total_rows(found, status.live, list(chain.from_iterable(spooled_in(location).values()))))),
         Section("Workers", worker_rows(status.workers or ())),
         Section(pending or "Scheduled", waits_rows(waits, now)),
         Section("Overrides set through the service", override_rows(status.overrides)),

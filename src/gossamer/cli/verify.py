@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Container
+from functools import partial
 from typing import Annotated, Literal, TypedDict
 
 from gossamer.cli import argparse_types as given
@@ -13,6 +15,7 @@ from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import (
     check_archive_owner,
+    delivering_epochs,
     end_killed_workers,
     forget_caches,
     hold_crawl,
@@ -21,6 +24,7 @@ from gossamer.crawl.run.opener import (
     open_crawl,
 )
 from gossamer.crawl.run.workers import is_running
+from gossamer.errors import UsageError
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.ports import Archive, AuditReader
@@ -35,7 +39,7 @@ from gossamer.reports.verify import (
     repair,
 )
 
-USAGE = "[--repair] [--dir DIR] [--json]"
+USAGE = "[--repair [--lost-spools]] [--dir DIR] [--json]"
 DESCRIPTION = """\
 Check the archive against the database: every row must have a record with the
 right digest, every record a row, and the indexes must agree. Prints what is
@@ -46,7 +50,8 @@ The exit status is 1 if something is wrong and was not repaired."""
 EXAMPLE = """\
   gossamer verify
   gossamer verify --dir news --json | jq .problems
-  gossamer verify --repair && gossamer crawl"""
+  gossamer verify --repair && gossamer crawl
+  gossamer verify --repair --lost-spools --store postgresql://db/crawl"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +64,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="repair what can be repaired safely; the crawl must not be running, or only orphaned objects are deleted",
     )
+    parser.add_argument(
+        "--lost-spools",
+        action="store_true",
+        help="with --repair: give up objects in spools that are not below DIR, and queue their URLs again",
+    )
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
 
@@ -68,12 +78,22 @@ def run(arguments: argparse.Namespace) -> int:
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     line = ProgressLine(sys.stderr, SteadyClock(), "verifying", shown=not given.flag(arguments, "quiet"))
     repaired: frozenset[Kind] = frozenset()
+    lost_spools = given.flag(arguments, "lost_spools")
     if given.flag(arguments, "repair"):
-        findings, queued, repaired = _with_repair(location, config, line)
+        findings, queued, repaired = _with_repair(location, config, line, lost_spools=lost_spools)
+    elif lost_spools:
+        raise UsageError("--lost-spools: only with --repair")
     else:
         running = is_running(location)
         with open_crawl(location) as crawl:
-            findings = examine(crawl.reader.audit, crawl.archive, config, line, running=running)
+            findings = examine(
+                crawl.reader.audit,
+                crawl.archive,
+                config,
+                line,
+                running=running,
+                delivering=partial(delivering_epochs, location),
+            )
         queued = None
     line.clear()
     if given.flag(arguments, "json"):
@@ -83,17 +103,19 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if findings.counts.keys() - repaired else 0
 
 
-_REPAIRABLE = frozenset(kind for kind in Kind if kind.repair)
+_REPAIRABLE = frozenset(kind for kind in Kind if kind.repair and kind is not Kind.FILE_SPOOLED)
 
 
-def _with_repair(location: CrawlLocation, config: Config, line: ProgressLine) -> tuple[Findings, int, frozenset[Kind]]:
+def _with_repair(
+    location: CrawlLocation, config: Config, line: ProgressLine, *, lost_spools: bool
+) -> tuple[Findings, int, frozenset[Kind]]:
     """Also the number of URLs queued again, and the kinds that were repaired."""
     end_killed_workers(location)
     if living_workers(location) and (findings := _without_orphans(location, config, line)) is not None:
         return findings, 0, frozenset({Kind.FILE_UNKNOWN})
     with hold_crawl(location) as held:
         check_archive_owner(location, held.editor)
-        findings = examine(held.editor.audit, held.archive, config, line, running=False)
+        findings = examine(held.editor.audit, held.archive, config, line, running=False, lost_spools=lost_spools)
         if findings.sound or Kind.DATABASE in findings.counts:
             return findings, 0, _REPAIRABLE  # nothing is written into a database that is damaged itself
         ordering = ordering_for(config, held.editor.status.queue_order())
@@ -111,14 +133,26 @@ def _without_orphans(location: CrawlLocation, config: Config, line: ProgressLine
         if archive is None:
             return None
         check_archive_owner(location, crawl.reader)
-        findings = examine(crawl.reader.audit, archive, config, line, running=True)
+        findings = examine(
+            crawl.reader.audit, archive, config, line, running=True, delivering=partial(delivering_epochs, location)
+        )
         find_orphans(archive, crawl.reader.audit, findings)
         delete_orphans(findings, archive)
     return findings
 
 
-def examine(audit: AuditReader, archive: Archive, config: Config, line: ProgressLine, *, running: bool) -> Findings:
-    """Everything that is wrong with the store and the archive."""
+def examine(
+    audit: AuditReader,
+    archive: Archive,
+    config: Config,
+    line: ProgressLine,
+    *,
+    running: bool,
+    lost_spools: bool = False,
+    delivering: Callable[[], Container[int]] = frozenset[int],
+) -> Findings:
+    """Everything that is wrong with the store and the archive. With `lost_spools`, captures in spools that are not seen
+    are lost. `delivering`: the epochs whose spools are being delivered, asked after the rows were read."""
     findings = Findings()
     for what in audit.integrity():
         findings.add(Problem(Kind.DATABASE, what))
@@ -131,7 +165,10 @@ def examine(audit: AuditReader, archive: Archive, config: Config, line: Progress
         config.fetch.max_body_bytes,
         lambda done: line.show(done, total, "archive"),
     )
-    checker.check(committed, audit.spooled_files(), running=running)
+    spooled = frozenset[str]() if lost_spools else audit.spooled_files()
+    checker.check(committed, spooled, delivering() if spooled else (), running=running)
+    if not running:
+        find_orphans(archive, audit, findings)
     check_rows(audit, findings, lambda done, total: line.show(done, total, "rows"))
     return findings
 
@@ -149,11 +186,18 @@ def report(
     lines = [f"{'no problems' if findings.sound else 'problems found'}: {looked}"]
     if findings.set_aside:
         lines.append(f"  {formatter.number_of(findings.set_aside, 'record')} set aside by an earlier repair")
+    if findings.on_the_way:
+        waiting = formatter.number_of(findings.on_the_way, "capture")
+        lines.append(f"  {waiting} waiting for object storage in the spools of other workers, which deliver them")
     for kind, number in findings.counts.most_common():
         lines.append(f"{kind.word} ({formatter.count(number)}): {kind.meaning}")
         lines += [f"    {formatter.printable(what)}" for what in findings.examples(kind)]
         if number > len(findings.examples(kind)):
             lines.append(f"    and {formatter.count(number - len(findings.examples(kind)))} more")
+        if kind is Kind.FILE_SPOOLED:
+            waiting = formatter.number_of(findings.spooled, "capture")
+            lines.append(f"  {waiting} in spools that this command does not see: {kind.repair}")
+            continue
         done = "repaired" if queued is not None and kind in repaired else "with --repair"
         if queued is not None and kind not in repaired:
             done += " while no worker is alive"
@@ -181,6 +225,8 @@ class VerifyObject(TypedDict):
     captures: Annotated[int, "rows that point to a record"]
     bytes: int
     set_aside: Annotated[int, "records that an earlier repair has set aside"]
+    spooled: Annotated[int, "captures in spools that this command does not see, of workers that are not alive"]
+    on_the_way: Annotated[int, "captures in spools that this command does not see, of workers that are alive"]
     problems: Annotated[dict[str, ProblemObject], "by kind"]
     repaired: Annotated[bool, "with --repair"]
     queued_again: Annotated[int | None, "URLs that the repair has queued; null without --repair"]
@@ -197,6 +243,8 @@ def as_object(findings: Findings, queued: int | None, seconds: float) -> VerifyO
         "captures": findings.captures,
         "bytes": findings.bytes,
         "set_aside": findings.set_aside,
+        "spooled": findings.spooled,
+        "on_the_way": findings.on_the_way,
         "problems": {
             kind.word: {
                 "number": number,

@@ -7,7 +7,7 @@ from gossamer.cluster.handover import Released
 from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.ports import Session
 from gossamer.cluster.watch import Silent, Watch
-from gossamer.errors import NameInUse
+from gossamer.errors import DirectoryInUse, NameInUse
 from gossamer.model.units import Epoch, Seconds
 
 
@@ -50,7 +50,8 @@ class Membership:
 
         `previous` are the epochs of earlier processes in the same directory, whose lock proves that they are gone. They
         are declared dead, and what they owned passes to this one. A process records its epoch in the directory before
-        it joins, so that the next one knows it even if the answer was lost. Raises NameInUse, StoreFailed.
+        it joins, so that the next one knows it even if the answer was lost. Raises NameInUse, StoreFailed, and
+        DirectoryInUse while a command changes the crawl that needs it without workers.
         """
         session = self._session
         with session.transaction():
@@ -60,10 +61,15 @@ class Membership:
                     session.execute("take_partitions_back", self.epoch, gone)
                     session.execute("take_gates_back", self.epoch, gone)
                     _bury(session, gone, "dead")
-            if session.execute("join_fence", self.epoch) and not session.execute(
-                "join_workers", self.epoch, self.name, self.weight, self.version
-            ):
-                raise NameInUse(self.name)
+            if session.execute("join_fence", self.epoch):
+                # In this order: a command that does not see our row yet is seen by us.
+                if (holder := session.fetch_value("holder")) is not None:
+                    raise DirectoryInUse(
+                        f"the crawl is being repaired or changed by another process ({holder}); start the worker again "
+                        "when that has ended"
+                    )
+                if not session.execute("join_workers", self.epoch, self.name, self.weight, self.version):
+                    raise NameInUse(self.name)
             owned = [Taken(part, Released(how)) for part, how in session.fetch_all("owned_partitions", self.epoch)]
             gates = [TakenGate(a, Released(how), rest) for a, how, rest in session.fetch_all("held_gates", self.epoch)]
         return Joined(generation, rules_version, partitions, owned, gates)

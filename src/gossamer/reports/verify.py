@@ -42,6 +42,12 @@ class Kind(Enum):
         "a WARC file is missing",
         "its URLs are queued again, and the file is removed from the database",
     )
+    FILE_SPOOLED = (
+        "file_spooled",
+        "an object is in a spool that this command does not see",
+        "start the worker that has the spool, which then delivers the object; if the spool is lost, --repair "
+        "--lost-spools queues its URLs again",
+    )
     FILE_SHORT = (
         "file_short",
         "a WARC file is shorter than what was committed",
@@ -149,6 +155,8 @@ class Findings:
     urls: int = 0
     bytes: int = 0
     set_aside: int = 0
+    spooled: int = 0  # captures of the kind FILE_SPOOLED
+    on_the_way: int = 0  # captures in spools that are not seen, of workers that are alive
 
     def add(self, problem: Problem) -> None:
         self.problems.append(problem)
@@ -216,21 +224,25 @@ class FileChecker:
         self._max_body_bytes = max_body_bytes
         self._progress = progress
         self._spooled: Container[str] = ()
+        self._delivering: Container[int] = ()
 
-    def check(self, committed: dict[str, int], spooled: Container[str] = (), *, running: bool) -> None:
-        """Check all files. While the crawl is running, what is beyond the committed length is not checked. A file that
-        is `spooled` may be on the disk of a worker elsewhere."""
-        self._spooled = spooled
+    def check(
+        self,
+        committed: dict[str, int],
+        spooled: Container[str] = (),
+        delivering: Container[int] = (),
+        *,
+        running: bool,
+    ) -> None:
+        """Check all files. While the crawl is running, what is beyond the committed length is not checked. What is
+        `spooled` may be in the spool of a worker elsewhere; workers deliver it that are alive, if its epoch is among
+        those that are `delivering`."""
+        self._spooled, self._delivering = spooled, delivering
         for name, length in committed.items():
             self._check_file(name, length, running)
             self._findings.files += 1
             self._findings.bytes += length
             self._progress(self._findings.bytes)
-        if running:
-            return
-        for name in self._archive.files():
-            if name not in committed:
-                self._found(Kind.FILE_UNKNOWN, f"{name}: {self._archive.size(name)} bytes", file=name)
 
     def _check_file(self, name: str, length: int, running: bool) -> None:
         rows = self._rows_of(name)
@@ -238,9 +250,16 @@ class FileChecker:
             rows = takewhile(lambda row: row.offset < length, rows)
         size = self._archive.size(name)
         if size is None:
+            if name in self._spooled:
+                captures = sum(not row.set_aside for row in rows)
+                if int(name.partition("/")[0]) in self._delivering:
+                    self._findings.on_the_way += captures
+                    return
+                self._findings.spooled += captures
+                self._found(Kind.FILE_SPOOLED, f"{name}: {length} bytes, captures: {captures}", file=name)
+                return
             if length:
-                where = ", and were in the spool of a worker" if name in self._spooled else ""
-                self._found(Kind.FILE_MISSING, f"{name}: {length} bytes were committed{where}", file=name)
+                self._found(Kind.FILE_MISSING, f"{name}: {length} bytes were committed", file=name)
             self._lost(name, rows)
             return
         if size > length and not running:
@@ -404,8 +423,8 @@ def repair(
 
 
 def find_orphans(archive: Archive, audit: AuditReader, findings: Findings) -> None:
-    """Add the objects that no commit refers to, while workers are alive. The archive lists none of a worker that is
-    alive. The order matters: the rows are read after that, and a worker that is not alive commits nothing more."""
+    """Add the files that no commit refers to. Of an archive that workers share, objects of those that are alive are
+    not listed. The order matters: the rows are read after that, and a worker that is not alive commits nothing more."""
     listed = archive.files()
     committed = audit.archive_lengths()
     for name in listed:

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.objects import delivery as delivery_module
-from gossamer.backends.objects.delivery import ObjectDelivery
+from gossamer.backends.objects.delivery import (
+    LEAST_DELIVERY_SECONDS,
+    SLOWEST_BYTES,
+    ObjectDelivery,
+    delivery_seconds,
+)
 from gossamer.backends.objects.spool import Spool
 from gossamer.errors import SpoolFull, StoreFailed
 from tests.integration.crawl_process import wait_until
@@ -47,7 +52,7 @@ def storage() -> SomeStorage:
 
 
 def delivery_to(storage: SomeStorage, folder: Path) -> ObjectDelivery:
-    return ObjectDelivery(storage, storage, Spool(folder / "spool", LIMIT), LIMIT)
+    return ObjectDelivery(storage, lambda seconds: storage, Spool(folder / "spool", LIMIT), LIMIT)
 
 
 def events_of(delivery: ObjectDelivery) -> list[str]:
@@ -85,7 +90,7 @@ def test_what_cannot_be_put_is_delivered_later_in_order(storage: SomeStorage, tm
 def test_while_the_storage_is_away_a_commit_waits_for_it_once(storage: SomeStorage, tmp_path: Path) -> None:
     patient = SomeStorage()
     patient.down = storage.down = True
-    delivery = ObjectDelivery(storage, patient, Spool(tmp_path, LIMIT), LIMIT)
+    delivery = ObjectDelivery(storage, lambda seconds: patient, Spool(tmp_path, LIMIT), LIMIT)
 
     for number in range(5):
         delivery.put(f"1/{number}.warc.gz", b"x")
@@ -143,6 +148,63 @@ def test_an_object_that_no_commit_refers_to_leaves_the_spool(storage: SomeStorag
     wait_until(lambda: delivery.is_done, "the spool to be delivered")
     assert storage.puts == ["1/1.warc.gz"]
     delivery.close()
+
+
+def test_a_put_that_hangs_delays_no_end_and_is_repeated_by_the_next_start(storage: SomeStorage, tmp_path: Path) -> None:
+    storage.down = True
+    hangs, goes_on = threading.Event(), threading.Event()
+
+    class Hanging:
+        def put(self, name: str, data: bytes) -> None:
+            hangs.set()
+            assert goes_on.wait(600)
+
+    first = ObjectDelivery(storage, lambda seconds: Hanging(), Spool(tmp_path / "spool", LIMIT), LIMIT)
+    first.put("1/1.warc.gz", b"one")
+    wait_until(hangs.is_set, "the put to begin")
+    threads = [thread for thread in threading.enumerate() if thread.name == "gossamer-spool"]
+    first.close()
+    assert events_of(first)[-1] == "spool.left"
+    goes_on.set()
+    wait_until(lambda: not any(thread.is_alive() for thread in threads), "the put to end")
+
+    storage.down = False
+    second = delivery_to(storage, tmp_path)
+    second.resume(second.spool.entries())
+    wait_until(lambda: second.is_done, "the spool to be delivered")
+    assert second.take_delivered() == ["1/1.warc.gz"]
+    second.close()
+
+
+def test_an_error_that_nobody_expects_is_logged_and_delivery_goes_on(storage: SomeStorage, tmp_path: Path) -> None:
+    class Broken:
+        is_broken = True
+
+        def put(self, name: str, data: bytes) -> None:
+            if self.is_broken:
+                raise RuntimeError("out of order")
+            storage.put(name, data)
+
+    broken = Broken()
+    storage.down = True
+    delivery = ObjectDelivery(storage, lambda seconds: broken, Spool(tmp_path, LIMIT), LIMIT)
+    delivery.put("1/1.warc.gz", b"one")
+    wait_until(lambda: delivery.statistics().failing == "RuntimeError: out of order", "the error to be seen")
+    assert [event.fields["error"] for event in delivery.take_events()] == [
+        "1/1.warc.gz: connection refused",
+        "RuntimeError: out of order",
+    ]
+
+    storage.down = broken.is_broken = False
+    wait_until(lambda: delivery.is_done, "the spool to be delivered")
+    assert storage.puts == ["1/1.warc.gz"] and delivery.statistics().failing is None
+    delivery.close()
+
+
+def test_how_long_a_delivery_may_take_follows_from_its_size() -> None:
+    assert delivery_seconds(1) == delivery_seconds(1_000_000) == LEAST_DELIVERY_SECONDS
+    assert delivery_seconds(8 * 1024 * 1024) >= 8 * 1024 * 1024 / SLOWEST_BYTES
+    assert len({delivery_seconds(length) for length in range(1, 8_000_000, 1_000)}) == 4
 
 
 def test_a_full_disk_is_a_full_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

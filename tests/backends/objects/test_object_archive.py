@@ -42,7 +42,7 @@ def storage(s3: S3Server, tmp_path: Path) -> CountedStorage:
 
 def stored(storage: CountedStorage, folder: Path, epoch: int) -> list[Location]:
     """Two objects of twenty pages each."""
-    delivery = ObjectDelivery(storage, storage, Spool(folder / "spool", 1_000_000), 1_000_000)
+    delivery = ObjectDelivery(storage, lambda seconds: storage, Spool(folder / "spool", 1_000_000), 1_000_000)
     captures = ObjectCaptures(delivery, epoch=epoch, info=INFO, ids=new_ids(1), clock=VirtualClock(STARTED))
     encoder, places = WarcEncoder(new_ids(2)), []
     for commit in range(2):
@@ -56,7 +56,7 @@ def stored(storage: CountedStorage, folder: Path, epoch: int) -> list[Location]:
 
 def test_many_records_of_an_object_cost_two_requests(storage: CountedStorage, tmp_path: Path) -> None:
     places = stored(storage, tmp_path, 1)
-    archive = ObjectArchive(storage, Spool(tmp_path / "spool"))
+    archive = ObjectArchive(storage, Spool(tmp_path / "spool", 1))
 
     bodies = [archive.read(*place).http_body for place in places]
 
@@ -66,7 +66,7 @@ def test_many_records_of_an_object_cost_two_requests(storage: CountedStorage, tm
 
 def test_what_is_kept_is_forgotten_when_an_object_changes(storage: CountedStorage, tmp_path: Path) -> None:
     places = stored(storage, tmp_path, 1)
-    archive = ObjectArchive(storage, Spool(tmp_path / "spool"))
+    archive = ObjectArchive(storage, Spool(tmp_path / "spool", 1))
     for place in places[:3]:
         archive.read(*place)
 
@@ -81,5 +81,5 @@ def test_objects_of_living_epochs_are_not_listed(storage: CountedStorage, tmp_pa
     stored(storage, tmp_path, 2)
     storage.put("readme.txt", b"of somebody else")
 
-    assert ObjectArchive(storage, Spool(tmp_path / "spool"), living=lambda: {2}).files() == sorted(dead)
-    assert len(ObjectArchive(storage, Spool(tmp_path / "spool")).files()) == 4
+    assert ObjectArchive(storage, Spool(tmp_path / "spool", 1), living=lambda: {2}).files() == sorted(dead)
+    assert len(ObjectArchive(storage, Spool(tmp_path / "spool", 1)).files()) == 4

@@ -30,7 +30,7 @@ def storage() -> SomeStorage:
 
 
 def captures_into(storage: SomeStorage, folder: Path, limit: int = 10_000) -> ObjectCaptures:
-    delivery = ObjectDelivery(storage, storage, Spool(folder, limit), limit)
+    delivery = ObjectDelivery(storage, lambda seconds: storage, Spool(folder, limit), limit)
     return ObjectCaptures(delivery, epoch=77, info=INFO, ids=new_ids(1), clock=VirtualClock(STARTED))
 
 

@@ -47,7 +47,7 @@ def test_a_transaction_begins_when_the_object_is_in_the_storage(
 ) -> None:
     storage = ObjectStorage(s3.url(f"crawls/{tmp_path.name}"))
     slow, clock = SlowStorage(storage), VirtualClock(START)
-    delivery = ObjectDelivery(slow, slow, Spool(tmp_path / "spool", 10_000), 10_000)
+    delivery = ObjectDelivery(slow, lambda seconds: slow, Spool(tmp_path / "spool", 10_000), 10_000)
     captures = ObjectCaptures(delivery, epoch=77, info=INFO, ids=new_ids(1), clock=clock)
     with postgres_databases.one() as url, ThreadPoolExecutor(1) as thread, psycopg.connect(url, autocommit=True) as db:
         tables = PostgresTables(url, unsafe=True)

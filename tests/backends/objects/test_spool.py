@@ -20,6 +20,6 @@ def test_a_reader_lists_the_spool_of_a_worker_that_is_delivering_it(tmp_path: Pa
     thread = threading.Thread(target=deliver)
     thread.start()
     while not ended.is_set():
-        assert Spooled("7/00000000.warc.gz", 5) in Spool(tmp_path).entries()
+        assert Spooled("7/00000000.warc.gz", 5) in Spool(tmp_path, 1).entries()
     thread.join()
     assert spool.entries() == [Spooled("7/00000000.warc.gz", 5)]

@@ -2,6 +2,7 @@
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from gossamer.backends.objects.spool import Spool, Spooled
@@ -11,8 +12,10 @@ from gossamer.model.delivery import DeliveryEvent, DeliveryStatistics
 PUT_SECONDS: Final = 4.0
 """A put that takes longer has failed; the object then goes to the spool. Less than what a commit may take before it
 counts as slow (`store.threads.SLOW_AFTER`)."""
-DELIVERY_SECONDS: Final = 300.0
-"""The same for a put from the spool."""
+LEAST_DELIVERY_SECONDS: Final = 30.0
+"""The same for a put from the spool, if the object is small."""
+SLOWEST_BYTES: Final = 50_000
+"""In a second: how slow a put from the spool may be."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
 """Seconds between the tries to deliver; they double."""
 SLOWS_AT: Final = 0.8
@@ -28,6 +31,14 @@ class Storage(Protocol):
         ...
 
 
+def delivery_seconds(length: int) -> float:
+    """How long a put of so many bytes from the spool may take. One of few values, each of which takes a client."""
+    seconds = LEAST_DELIVERY_SECONDS
+    while seconds * SLOWEST_BYTES < length:
+        seconds *= 2
+    return seconds
+
+
 class ObjectDelivery:
     """`store.ports.Delivery`. Puts objects for one thread, and delivers spooled ones in a thread of its own.
 
@@ -35,8 +46,8 @@ class ObjectDelivery:
     one timeout and not one for each commit.
     """
 
-    def __init__(self, quick: Storage, patient: Storage, spool: Spool, limit: int) -> None:
-        """`quick` gives up soon, `patient` late."""
+    def __init__(self, quick: Storage, patient: Callable[[float], Storage], spool: Spool, limit: int) -> None:
+        """`quick` gives up soon, and `patient` after so many seconds."""
         self._quick = quick
         self._patient = patient
         self.spool = spool
@@ -124,12 +135,11 @@ class ObjectDelivery:
         self._event("spool.waiting", segments=len(self.spool), bytes=self.spool.bytes)
 
     def close(self) -> None:
-        """Stop delivering, after the put under way. What is left stays in the spool."""
+        """Stop delivering, without waiting for the put under way, which may take minutes. What is left stays in the
+        spool, for the next start."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join()
         if self._waiting:
             self._event("spool.left", segments=len(self._waiting), bytes=self.spool.bytes)
 
@@ -156,24 +166,26 @@ class ObjectDelivery:
                     return
                 name = self._waiting[0].name
             try:
-                data = self.spool.read(name)
-                if data is not None:  # else it was forgotten
-                    self._patient.put(name, data)
-                    self.spool.remove(name)
-            except StoreFailed as error:
+                self._deliver(name)
+            except Exception as error:  # the thread has no supervisor, and without it the crawl would never end
                 self._fail(error)
                 with self._changed:
                     self._changed.wait_for(lambda: self._closing, pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
-                continue
-            pause = FIRST_PAUSE
-            self._deliver(name, was_there=data is not None)
+            else:
+                pause = FIRST_PAUSE
 
-    def _deliver(self, name: str, *, was_there: bool) -> None:
+    def _deliver(self, name: str) -> None:
+        data = self.spool.read(name)
+        if data is not None:  # else it was forgotten
+            self._patient(delivery_seconds(len(data))).put(name, data)
+            if self._closing:
+                return  # the spool may have its next owner, who puts the same object again
+            self.spool.remove(name)
         with self._lock:
             if self._waiting and self._waiting[0].name == name:
                 self._waiting.popleft()
-            if was_there:
+            if data is not None:
                 self._delivered.append(name)
                 self._count += 1
         if self._slowed and self.spool.fill <= SLOWS_AT:
@@ -188,10 +200,13 @@ class ObjectDelivery:
             self._failing = None
             self._event("blobs.recovered")
 
-    def _fail(self, error: StoreFailed) -> None:
-        if self._failing is None:
-            self._event("blobs.failing", error=str(error))
-        self._failing = str(error)
+    def _fail(self, error: Exception) -> None:
+        """A failure of the storage, or an unexpected one, which is logged also while the storage fails."""
+        is_expected = isinstance(error, StoreFailed)
+        text = str(error) if is_expected else f"{type(error).__name__}: {error}"
+        if self._failing is None or (not is_expected and text != self._failing):
+            self._event("blobs.failing", error=text)
+        self._failing = text
 
     def _event(self, name: str, **fields: str | int) -> None:
         self._events.append(DeliveryEvent(name, fields))

@@ -1,4 +1,4 @@
-"""The archive port on object storage. What has not been delivered yet is read from the spool of this directory."""
+"""The archive port on object storage. What has not been delivered yet is read from spools on this machine."""
 
 import re
 import threading
@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator
 from io import BytesIO
 from typing import Final
 
-from gossamer.backends.objects.spool import Spool
+from gossamer.backends.objects.spool import SpooledObjects
 from gossamer.backends.objects.storage import ObjectStorage
 from gossamer.backends.warc.reader import record_in, scan_records_in
 from gossamer.errors import ArchiveError, StoreFailed
@@ -22,12 +22,12 @@ class ObjectArchive:
     """`reports.ports.Archive`. A file is an object."""
 
     def __init__(
-        self, storage: ObjectStorage, spool: Spool, living: Callable[[], Container[int]] = frozenset[int]
+        self, storage: ObjectStorage, spooled: SpooledObjects, living: Callable[[], Container[int]] = frozenset[int]
     ) -> None:
         """`living`: the epochs of workers that are alive and may put objects at any time. Asked after the objects of
         the storage are listed; those of living workers are left out."""
         self._storage = storage
-        self._spool = spool
+        self._spool = spooled
         self._living = living
         self._recent: deque[str] = deque(maxlen=_RECENT)  # objects of which a range was read
         self._kept: OrderedDict[str, bytes] = OrderedDict()

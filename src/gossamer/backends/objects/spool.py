@@ -4,7 +4,7 @@ not the loss of the disk."""
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
@@ -23,11 +23,45 @@ class Spooled(NamedTuple):
     length: int
 
 
-class Spool:
-    """Objects as files. One thread adds them, another removes them, any number read. Raises StoreFailed."""
+class SpooledObjects:
+    """The objects in some spools, for any number of readers. Raises StoreFailed."""
 
-    def __init__(self, folder: Path, limit: int = 0) -> None:
-        """`limit` in bytes; nothing can be added without one. Reads what is there; creates nothing."""
+    def __init__(self, folders: Callable[[], Iterable[Path]]) -> None:
+        """`folders` of the spools at this moment; one that does not exist is empty."""
+        self._folders = folders
+
+    def entries(self) -> list[Spooled]:
+        """What is in each folder, in the order in which it was written."""
+        return [entry for folder in self._folders() for entry in _entries_in(folder)]
+
+    def read(self, name: str) -> bytes | None:
+        """The whole object; None if it is not here, or no longer."""
+        opened = self.open(name)
+        if opened is None:
+            return None
+        with opened, _our_errors(Path(opened.name)):
+            return opened.read()
+
+    def open(self, name: str) -> BinaryIO | None:
+        """The same as a file."""
+        for folder in self._folders():
+            with _our_errors(folder), suppress(FileNotFoundError):
+                return _path_in(folder, name).open("rb")
+        return None
+
+    def remove(self, name: str) -> None:
+        """Nothing happens if it is not here."""
+        for folder in self._folders():
+            with _our_errors(folder):
+                _path_in(folder, name).unlink(missing_ok=True)
+
+
+class Spool(SpooledObjects):
+    """The spool of a worker: one thread adds objects, another removes them. Raises StoreFailed."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        """`limit` in bytes. Reads what is there; creates nothing."""
+        super().__init__(lambda: (folder,))
         self._folder = folder
         self._limit = limit
         self._lengths = {entry.name: entry.length for entry in self.entries()}
@@ -43,18 +77,6 @@ class Spool:
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def entries(self) -> list[Spooled]:
-        """What is in the folder, in the order in which it was written."""
-        with _our_errors(self._folder):
-            found: list[tuple[int, str, int]] = []
-            with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
-                for entry in entries:
-                    if _NAME.fullmatch(entry.name):
-                        with suppress(FileNotFoundError):  # delivered meanwhile
-                            about = entry.stat()
-                            found.append((about.st_mtime_ns, entry.name, about.st_size))
-            return [Spooled(name.replace("-", "/"), length) for _, name, length in sorted(found)]
-
     def add(self, name: str, data: bytes) -> None:
         """The object is in the folder afterwards, and stays there if the machine fails. Raises SpoolFull, also if the
         disk is."""
@@ -62,7 +84,7 @@ class Spool:
             raise SpoolFull(
                 f"object storage is away, and its spool in {self._folder} is full ({self.bytes} of {self._limit} bytes)"
             )
-        path = self._path(name)
+        path = _path_in(self._folder, name)
         draft = path.with_name(path.name + _DRAFT)
         with _our_errors(self._folder):
             if not self._folder.is_dir():
@@ -88,26 +110,9 @@ class Spool:
             self._lengths[name] = len(data)
 
     def remove(self, name: str) -> None:
-        with _our_errors(self._folder):
-            self._path(name).unlink(missing_ok=True)
+        super().remove(name)
         with self._lock:
             self.bytes -= self._lengths.pop(name, 0)
-
-    def read(self, name: str) -> bytes | None:
-        """The whole object; None if it is not here, or no longer."""
-        with _our_errors(self._folder):
-            try:
-                return self._path(name).read_bytes()
-            except FileNotFoundError:
-                return None
-
-    def open(self, name: str) -> BinaryIO | None:
-        """The same as a file."""
-        with _our_errors(self._folder):
-            try:
-                return self._path(name).open("rb")
-            except FileNotFoundError:
-                return None
 
     def tidy(self) -> None:
         """Remove what an interrupted `add` has left. Not while `add` runs."""
@@ -115,8 +120,21 @@ class Spool:
             for path in self._folder.glob(f"*{_DRAFT}"):
                 path.unlink(missing_ok=True)
 
-    def _path(self, name: str) -> Path:
-        return self._folder / name.replace("/", "-")
+
+def _entries_in(folder: Path) -> list[Spooled]:
+    with _our_errors(folder):
+        found: list[tuple[int, str, int]] = []
+        with suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
+                if _NAME.fullmatch(entry.name):
+                    with suppress(FileNotFoundError):  # delivered meanwhile
+                        about = entry.stat()
+                        found.append((about.st_mtime_ns, entry.name, about.st_size))
+        return [Spooled(name.replace("-", "/"), length) for _, name, length in sorted(found)]
+
+
+def _path_in(folder: Path, name: str) -> Path:
+    return folder / name.replace("/", "-")
 
 
 @contextmanager

@@ -30,6 +30,10 @@ SELECT f.epoch, w.beat FROM fence f JOIN workers w USING (epoch) WHERE f.alive
 -- name: living
 SELECT epoch FROM fence WHERE alive
 
+-- All lives of the workers that are alive: a worker delivers what an earlier life has left in its spool.
+-- name: lives_of_living
+SELECT epoch FROM workers WHERE name IN (SELECT w.name FROM fence f JOIN workers w USING (epoch) WHERE f.alive)
+
 -- The fence: the first statement of every transaction of a worker.
 -- name: pass_fence
 UPDATE fence SET commits = $2::bigint + 1, stored = $3 WHERE epoch = $1 AND alive AND commits = $2
@@ -43,6 +47,11 @@ INSERT INTO fence (epoch) VALUES ($1) ON CONFLICT DO NOTHING
 
 -- name: join_workers
 INSERT INTO workers (epoch, name, weight, version) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
+
+-- The session of a command that changes the crawl while no worker is alive.
+-- name: holder
+SELECT application_name FROM pg_stat_activity
+WHERE datname = current_database() AND starts_with(application_name, 'gossamer writer') LIMIT 1
 
 -- name: drain_worker
 UPDATE workers SET state = 'draining' WHERE epoch = $1 AND state = 'active'

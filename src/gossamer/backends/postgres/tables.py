@@ -60,7 +60,8 @@ class PostgresTables:
         connection, (mark, partitions) = self._open(self._name, set_up, read_only=False)
         return PostgresDatabase(
             connection,
-            lambda: self.address.connect(self._name, read_only=False),
+            # A worker may have joined while the connection was lost.
+            lambda: self._open(self._name, self._refuse_workers, read_only=False)[0],
             self.address,
             mark=mark,
             partitions=PartitionList(range(partitions)),
@@ -100,7 +101,7 @@ class PostgresTables:
             self._check_durable(connection)
             return schema.create(connection, self.address, partitions)
 
-        connection, found = self._open(self._name, set_up, read_only=False)
+        connection, found = self._open(_WORKER, set_up, read_only=False)
         connection.close()
         return found
 
@@ -175,7 +176,14 @@ class PostgresTables:
             )
 
     def _refuse_workers(self, connection: Connection) -> None:
-        """Raises DirectoryInUse while workers are alive. One that was killed is until another one has noticed it."""
+        """Raises DirectoryInUse while workers are alive. One that was killed is until another one has noticed it. After
+        that none joins as long as this connection is open (`Membership.join`)."""
+        self._check_alone(connection)
+        with connection.transaction():
+            connection.execute("LOCK TABLE fence IN SHARE MODE")  # waits for workers that are joining
+            self._check_alone(connection)
+
+    def _check_alone(self, connection: Connection) -> None:
         row = connection.execute(
             "SELECT string_agg(w.name, ', ' ORDER BY w.name) FROM fence f JOIN workers w USING (epoch) WHERE f.alive"
         ).fetchone()

@@ -241,6 +241,7 @@ complete -c gossamer -n '_shtab_gossamer_using verify' -l store -x -d 'store of 
 complete -c gossamer -n '_shtab_gossamer_using verify' -l blobs -x -d 'archive of the crawl: file:DIR or s3://BUCKET/PREFIX (default: its stored location)'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'configuration file of the crawl (default: gossamer.toml if present)'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l repair -d 'repair what can be repaired safely; the crawl must not be running, or only orphaned objects are deleted'
+complete -c gossamer -n '_shtab_gossamer_using verify' -l lost-spools -d 'with --repair: give up objects in spools that are not below DIR, and queue their URLs again'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l json -d 'print a JSON object'
 complete -c gossamer -n '_shtab_gossamer_using verify' -l quiet -d 'print no progress'
 complete -c gossamer -n '_shtab_gossamer_using; and test $_shtab_gossamer_npos -eq 0' -a simulate -d 'compare orderings or recrawl policies without fetching'

@@ -325,6 +325,7 @@ _shtab_gossamer_verify_options=(
   "--blobs[archive of the crawl\: file\:DIR or s3\:\/\/BUCKET\/PREFIX (default\: its stored location)]:URL:"
   "--config[configuration file of the crawl (default\: gossamer.toml if present)]:FILE:_files"
   "--repair[repair what can be repaired safely\; the crawl must not be running, or only orphaned objects are deleted]"
+  "--lost-spools[with --repair\: give up objects in spools that are not below DIR, and queue their URLs again]"
   "--json[print a JSON object]"
   "--quiet[print no progress]"
 )

@@ -162,6 +162,12 @@ class CrawlDirectory:
             raise DirectoryError(f"cannot empty {self.path}: {error.strerror}") from error
 
 
+def spool_folders(directory: Path) -> list[Path]:
+    """The spool of a crawl's directory, and those of the workers that have their directories in it."""
+    workers = [directory / name / SPOOL for name in (os.listdir(directory) if directory.is_dir() else ())]
+    return [directory / SPOOL, *(folder for folder in sorted(workers) if os.path.isdir(folder))]
+
+
 def holder_of(directory: Path) -> int | None:
     """The process that is using the crawl, 0 if it does not say, None if there is none. Of several workers it is the
     one that started them."""

@@ -4,11 +4,12 @@ Besides `opener` and `store`, the only module that imports backends.
 """
 
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.backends.objects.captures import ObjectCaptures
-from gossamer.backends.objects.delivery import DELIVERY_SECONDS, PUT_SECONDS, ObjectDelivery
+from gossamer.backends.objects.delivery import PUT_SECONDS, ObjectDelivery
 from gossamer.backends.objects.spool import Spool
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.clock import Clock
@@ -45,7 +46,7 @@ def open_objects(
 ) -> OpenObjects:
     """The archive at a URL, with its spool in a folder. A crawl that has captures goes on although its storage cannot
     be reached. Raises DirectoryError for a new one, and NotThisCrawl if the objects are another crawl's."""
-    quick, patient = (object_storage(blobs, seconds) for seconds in (PUT_SECONDS, DELIVERY_SECONDS))
+    quick, patient = object_storage(blobs, PUT_SECONDS), cache(partial(object_storage, blobs))
     from gossamer.backends.objects.owner import check_owner, settle_owner  # not part of every installation
     from gossamer.backends.objects.reader import ObjectArchive
 
@@ -60,14 +61,15 @@ def open_objects(
             raise DirectoryError(f"cannot use {blobs}: {error}") from error
     spool = Spool(folder, spool_bytes)
     spool.tidy()
+    spooled = {*facts.spooled_files()}
     for entry in spool.entries():
-        if not facts.is_archive_file(entry.name):
-            spool.remove(entry.name)  # of a transaction that was never committed
+        if entry.name not in spooled:  # of a transaction that was never committed, or given up by a repair
+            spool.remove(entry.name)
     delivery = ObjectDelivery(quick, patient, spool, spool_bytes)
     left = spool.entries()
     delivery.resume(left)
     with suppress(ArchiveError):  # then it is recorded by a later start
-        for name in {*facts.spooled_files()} - {entry.name for entry in left}:
+        for name in spooled - {entry.name for entry in left}:
             if quick.size(name) is not None:
                 delivery.note_delivered(name)
     captures = ObjectCaptures(delivery, epoch=epoch, info=warcinfo, ids=ids, clock=clock)

@@ -6,7 +6,7 @@ Light: a command that only reads loads no fetcher.
 
 from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
@@ -18,10 +18,10 @@ from gossamer.config.load import known_shape
 from gossamer.crawl.run.directory import (
     ARCHIVE,
     DATABASE,
-    SPOOL,
     STATUS,
     CrawlDirectory,
     refuse_old_workers,
+    spool_folders,
 )
 from gossamer.crawl.run.location import (
     CrawlLocation,
@@ -158,7 +158,7 @@ class _SessionTables(Protocol):
 
 def open_archive(location: CrawlLocation, reader: CrawlReader) -> Archive:
     """The archive of a crawl."""
-    return archive_in(_blobs_of(location.blobs, reader), location.directory)
+    return archive_in(_blobs_of(location.blobs, reader), location.directory, lambda: living_workers(location))
 
 
 def _blobs_of(blobs: str | None, reader: CrawlReader) -> str | None:
@@ -167,15 +167,15 @@ def _blobs_of(blobs: str | None, reader: CrawlReader) -> str | None:
 
 
 def archive_in(blobs: str | None, directory: Path, living: Callable[[], Container[int]] = frozenset[int]) -> Archive:
-    """The archive with this URL; without one, the folder in the directory of its worker. Objects that the worker could
-    not deliver yet are read from its spool there; those of `living` epochs are not listed, since more may come at any
+    """The archive with this URL; without one, the folder in the directory of its worker. Objects that could not be
+    delivered yet are read from the spools there; those of `living` epochs are not listed, since more may come at any
     time. Raises ConfigError, MissingExtra."""
     if blobs is not None and in_object_storage(blobs):
         storage = object_storage(blobs)
         from gossamer.backends.objects.reader import ObjectArchive
-        from gossamer.backends.objects.spool import Spool
+        from gossamer.backends.objects.spool import SpooledObjects
 
-        return ObjectArchive(storage, Spool(directory / SPOOL), living)
+        return ObjectArchive(storage, SpooledObjects(lambda: spool_folders(directory)), living)
     return _warc_files(archive_folder(blobs) or directory / ARCHIVE)
 
 
@@ -190,11 +190,13 @@ def check_archive_owner(location: CrawlLocation, reader: CrawlReader) -> None:
         check_owner(storage, reader.status.fact("crawl_id") or "")
 
 
-def spooled_in(location: CrawlLocation) -> list[int]:
-    """The lengths of the objects in the spool: those that could not be delivered to object storage yet."""
-    from gossamer.backends.objects.spool import Spool
+def spooled_in(location: CrawlLocation) -> dict[Path, list[int]]:
+    """The lengths of the objects in each spool that is not empty: they could not be delivered to object storage yet."""
+    from gossamer.backends.objects.spool import SpooledObjects
 
-    return [entry.length for entry in Spool(location.directory / SPOOL).entries()]
+    folders = spool_folders(location.directory)
+    found = {folder: SpooledObjects(partial(iter, (folder,))).entries() for folder in folders}
+    return {folder: [entry.length for entry in entries] for folder, entries in found.items() if entries}
 
 
 def _warc_files(folder: Path) -> Archive:
@@ -216,8 +218,8 @@ class HeldCrawl(NamedTuple):
 
 @contextmanager
 def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
-    """For changes, while no other process uses the crawl. Raises NotThisCrawl or DirectoryInUse; then nothing was
-    changed."""
+    """For changes, while no other process uses the crawl; until the end of the block no worker can join it. Raises
+    NotThisCrawl or DirectoryInUse; then nothing was changed."""
     refuse_old_workers(location.directory)
     end_killed_workers(location)
     with ExitStack() as opened:
@@ -226,7 +228,7 @@ def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
         editor = opened.enter_context(closing(TableEditor(_tables_of(location).open_writer())))
         if not store_kind(location.store).in_directory:
             directory.check_owner(editor.status.fact("crawl_id") or "", shown_crawl(location))
-        yield HeldCrawl(directory.path, editor, archive_in(_blobs_of(location.blobs, editor), directory.path))
+        yield HeldCrawl(directory.path, editor, open_archive(location._replace(directory=directory.path), editor))
 
 
 def end_killed_workers(location: CrawlLocation) -> None:
@@ -245,13 +247,21 @@ def living_workers(location: CrawlLocation) -> frozenset[int]:
         return frozenset(int(epoch) for epoch, *_ in session.fetch_all("members"))
 
 
+def delivering_epochs(location: CrawlLocation) -> frozenset[int]:
+    """The same with earlier lives of these workers: what those have left in their spools is being delivered."""
+    if not store_kind(location.store).is_shared:
+        return frozenset()
+    with closing(open_session(location)) as session:
+        return frozenset(int(epoch) for (epoch,) in session.fetch_all("lives_of_living"))
+
+
 def objects_of_the_dead(location: CrawlLocation, reader: CrawlReader) -> Archive | None:
     """The archive in object storage of a crawl whose workers are alive, without what those have put; None if it is
     elsewhere. Raises ConfigError, MissingExtra."""
     blobs = _blobs_of(location.blobs, reader)
     if blobs is None or not in_object_storage(blobs):
         return None
-    return archive_in(blobs, location.directory, lambda: living_workers(location))
+    return open_archive(location, reader)
 
 
 def forget_caches(location: CrawlLocation) -> None:

@@ -77,10 +77,6 @@ class Metadata:
         """The files of the archive that are in the spool of a worker, or were there at its last commit."""
         return [str(name) for (name,) in self._db.fetch_all("spooled_warcs")]
 
-    def is_archive_file(self, name: str) -> bool:
-        """Whether a commit refers to this file of the archive."""
-        return self._db.fetch_value("warc_id", name) is not None
-
     def host(self, host_id: HostId) -> HostKey:
         """The host of a row; of no row, a name that no host has."""
         return HostKey(self._db.fetch_value("host_name", host_id) or "")
