@@ -194,6 +194,47 @@ def test_what_a_dead_consumer_holds_is_claimed_by_another(server: RedisServer) -
     assert read(server, consumer="one") == []
 
 
+def hold(server: RedisServer, consumer: str = "dead") -> list[StreamedDocument]:
+    """A consumer receives entries and dies while it processes the first of them."""
+    reader = gossamer.stream(server.url, group="g", consumer=consumer, patience=60)
+    found = [next(reader)]
+    reader.close()
+    return found
+
+
+@pytest.mark.parametrize("consumer", ["dead", "another"])
+def test_what_the_stream_has_dropped_while_a_dead_consumer_held_it_is_a_gap(server: RedisServer, consumer: str) -> None:
+    announce(server, 25)
+    hold(server)
+    server.client().xtrim(stream_of("c1"), maxlen=12, approximate=False)
+
+    found = read(server, consumer=consumer, claim_after=0.001)
+    assert [(d.serial, d.gap) for d in found] == [(14, 13), *((n, 0) for n in range(15, 26))]
+
+
+@pytest.mark.parametrize("kept", [0, 3])
+def test_all_that_was_dropped_is_part_of_the_next_gap(server: RedisServer, kept: int) -> None:
+    announce(server, 10)
+    hold(server)
+    server.client().xtrim(stream_of("c1"), maxlen=kept, approximate=False)
+    announce(server, 1, epoch=99)
+
+    found = read(server, consumer="another", claim_after=0.001)
+    assert (len(found), found[0].gap) == (kept + 1, 10 - kept)
+    assert {d.gap for d in found[1:]} <= {0}
+
+
+def test_the_gap_before_a_document_is_seen_until_it_is_acknowledged(server: RedisServer) -> None:
+    announce(server, 5)
+    server.client().xtrim(stream_of("c1"), maxlen=1, approximate=False)
+    assert [d.gap for d in hold(server)] == [4]
+    assert [d.gap for d in hold(server)] == [4]
+
+    found = read(server, consumer="another", claim_after=0.001)
+    assert [(d.serial, d.gap) for d in found] == [(5, 4)]
+    assert set(server.client().hkeys(f"{stream_of('c1')}:g")) == {b"all", str(EPOCH).encode()}
+
+
 def test_a_reader_outlives_its_server(server: RedisServer) -> None:
     announce(server, 1)
     reader = gossamer.stream(server.url, group="g", consumer="one", patience=60)

@@ -5,7 +5,9 @@ has not acknowledged for a while is claimed by another one, so every announced d
 
 Documents are numbered by the worker that stores them. The last number that a group has received of each epoch is in a
 hash next to the stream; it is read and written by the same script that reads entries, so consumers that read at the
-same time see each gap once.
+same time see each gap once. Entries that the stream has dropped after they were delivered and before they were
+acknowledged are added to the next gap. The gap of an entry is in the hash, too, until it is acknowledged: if its
+consumer dies, the next one sees the gap again.
 """
 
 import threading
@@ -37,10 +39,28 @@ _AWAY = (
     redis.exceptions.MasterDownError,
 )
 
-# KEYS: the stream, the numbers of the group. ARGV: group, consumer, how many. Entries begin with `epoch` and `serial`,
-# and the first ones of an epoch go on with `after`: the epoch before, and its last number.
+# KEYS: the stream, and the hash of the group: the last number of each epoch; `all` if it began with the oldest entry;
+# `gap ID`, the documents missing before an entry that is not acknowledged; `lost`, those to add to the next gap.
+_GAPS: Final = """
+local function take(field)
+  local value = redis.call('HGET', KEYS[2], field)
+  if not value then return 0 end
+  redis.call('HDEL', KEYS[2], field)
+  return tonumber(value)
+end
+local function with_lost(id, gap)
+  gap = gap + take('lost')
+  if gap > 0 then redis.call('HSET', KEYS[2], 'gap ' .. id, gap) end
+  return gap
+end
+"""
+
+# ARGV: group, consumer, how many. Entries begin with `epoch` and `serial`, and the first ones of an epoch go on with
+# `after`: the epoch before, and its last number.
 # Without an entry, the answer is the id of the last one that there is.
-_READ: Final = """
+_READ: Final = (
+    _GAPS
+    + """
 local found = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', ARGV[3], 'STREAMS', KEYS[1], '>')
 if not found then
   local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
@@ -51,20 +71,51 @@ for i, entry in ipairs(entries) do
   local epoch, serial = entry[2][2], tonumber(entry[2][4])
   local last = redis.call('HGET', KEYS[2], epoch)
   if not last then last = redis.call('HEXISTS', KEYS[2], 'all') == 1 and 0 or serial - 1 end
-  gaps[i] = math.max(serial - last - 1, 0)
+  local gap = math.max(serial - last - 1, 0)
   if entry[2][5] == 'after' then
     local before, stored = string.match(entry[2][6], '(%d+) (%d+)')
     local known = redis.call('HGET', KEYS[2], before)
     if not known then known = redis.call('HEXISTS', KEYS[2], 'all') == 1 and 0 or stored end
-    gaps[i] = gaps[i] + math.max(stored - known, 0)
+    gap = gap + math.max(stored - known, 0)
     redis.call('HSET', KEYS[2], before, math.max(stored, known))
   end
   redis.call('HSET', KEYS[2], epoch, math.max(serial, last))
+  gaps[i] = with_lost(entry[1], gap)
 end
 return {entries, gaps, ''}
 """
+)
 
-_Entry = tuple[bytes, dict[bytes, bytes]]
+# ARGV: group, consumer, how many, and after how many milliseconds entries of other consumers are taken; without that,
+# entries of this one.
+_READ_AGAIN: Final = (
+    _GAPS
+    + """
+local found, dropped
+repeat
+  found, dropped = {}, {}
+  if ARGV[4] then
+    local claimed =
+      redis.call('XAUTOCLAIM', KEYS[1], ARGV[1], ARGV[2], ARGV[4], '0-0', 'COUNT', ARGV[3])
+    found, dropped = claimed[2], claimed[3]
+  else
+    local read = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', ARGV[3], 'STREAMS', KEYS[1], '0')
+    for _, entry in ipairs(read[1][2]) do
+      if entry[2] then found[#found + 1] = entry else dropped[#dropped + 1] = entry[1] end
+    end
+    if #dropped > 0 then redis.call('XACK', KEYS[1], ARGV[1], unpack(dropped)) end
+  end
+  for _, id in ipairs(dropped) do redis.call('HINCRBY', KEYS[2], 'lost', 1 + take('gap ' .. id)) end
+until #found > 0 or #dropped == 0
+local gaps, deliveries = {}, {}
+for i, entry in ipairs(found) do
+  gaps[i] = with_lost(entry[1], take('gap ' .. entry[1]))
+  deliveries[i] = redis.call('XPENDING', KEYS[1], ARGV[1], entry[1], entry[1], 1)[1][4]
+end
+return {found, gaps, deliveries}
+"""
+)
+
 _Delivery = tuple[bytes, StreamedDocument]
 
 
@@ -111,9 +162,9 @@ class DocumentReader:
         while patience is None or idle < patience:
             found = self._pending() or self._claimed() or self._new(wait)
             idle = 0.0 if found else idle + wait
-            for number, document in found:
-                yield document
-                self._call(lambda client: client.xack(self._stream, self._group, number))  # noqa: B023
+            for delivery in found:
+                yield delivery[1]
+                self._acknowledge(*delivery)
 
     # --- entries -------------------------------------------------------------------------------------
 
@@ -121,52 +172,41 @@ class DocumentReader:
         """What this consumer did not acknowledge in an earlier life, or before the connection was lost."""
         if not self._own_first:
             return []
-
-        def read(client: "redis.Redis") -> list[_Entry]:
-            found: Any = client.xreadgroup(self._group, self._consumer, {self._stream: "0"}, AT_ONCE)
-            return list(found[0][1]) if found else []
-
-        found = self._repeats(self._call(read))
+        found = self._again()
         self._own_first = bool(found)
         return found
 
     def _claimed(self) -> list[_Delivery]:
         """What other consumers did not acknowledge in time."""
+        return self._again(str(self._claim_ms))
 
-        def claim(client: "redis.Redis") -> list[_Entry]:
-            found: Any = client.xautoclaim(self._stream, self._group, self._consumer, self._claim_ms, "0-0", AT_ONCE)
-            return list(found[1])
-
-        return self._repeats(self._call(claim))
-
-    def _repeats(self, entries: list[_Entry]) -> list[_Delivery]:
-        """These entries with the number of their deliveries, without those that the stream has dropped."""
-        entries = [entry for entry in entries if entry[1]]
-        if not entries:
-            return []
-        first, last = entries[0][0], entries[-1][0]
-
-        def count(client: "redis.Redis") -> dict[bytes, int]:
-            found: Any = client.xpending_range(self._stream, self._group, first, last, 10 * AT_ONCE, self._consumer)
-            return {row["message_id"]: int(row["times_delivered"]) for row in found}
-
-        deliveries = self._call(count)
-        return [(number, _document(fields, 0, max(2, deliveries.get(number, 2)))) for number, fields in entries]
+    def _again(self, *claim_ms: str) -> list[_Delivery]:
+        entries, gaps, deliveries = self._run(_READ_AGAIN, *claim_ms)
+        return [
+            (number, _document(words, gap, max(2, delivered)))
+            for (number, words), gap, delivered in zip(entries, gaps, deliveries, strict=True)
+        ]
 
     def _new(self, wait: float) -> list[_Delivery]:
-        def read(client: "redis.Redis") -> Any:
-            return client.eval(_READ, 2, self._stream, self._hash, self._group, self._consumer, str(AT_ONCE))
-
-        entries, gaps, last = self._call(read)
+        entries, gaps, last = self._run(_READ)
         if not entries:
             self._call(lambda client: client.xread({self._stream: last}, 1, max(1, int(wait * 1000))))
             return []
         found = []
         for (number, words), gap in zip(entries, gaps, strict=True):
-            document = _document(dict(zip(words[::2], words[1::2], strict=True)), gap, 1)
+            document = _document(words, gap, 1)
             self._numbers[str(document.epoch)] = document.serial
             found.append((number, document))
         return found
+
+    def _run(self, script: str, *more: str) -> Any:
+        keys, words = (self._stream, self._hash), (self._group, self._consumer, str(AT_ONCE), *more)
+        return self._call(lambda client: client.eval(script, len(keys), *keys, *words))
+
+    def _acknowledge(self, number: bytes, document: StreamedDocument) -> None:
+        self._call(lambda client: client.xack(self._stream, self._group, number))
+        if document.gap:
+            self._call(lambda client: client.hdel(self._hash, "gap " + number.decode()))
 
     # --- the server ----------------------------------------------------------------------------------
 
@@ -252,8 +292,9 @@ def _open(address: CacheAddress, server: Server) -> "redis.Redis":
     )
 
 
-def _document(entry: dict[bytes, bytes], gap: int, deliveries: int) -> StreamedDocument:
-    fields = {name.decode(): value.decode("utf-8", "replace") for name, value in entry.items()}
+def _document(words: list[bytes], gap: int, deliveries: int) -> StreamedDocument:
+    names, values = words[::2], words[1::2]
+    fields = {name.decode(): value.decode("utf-8", "replace") for name, value in zip(names, values, strict=True)}
     return StreamedDocument(
         url=fields["url"],
         digest=fields["digest"],
