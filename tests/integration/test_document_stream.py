@@ -20,7 +20,7 @@ from tests.redis_server import RedisServer, running_redis
 pytestmark = pytest.mark.service
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-CONFIGURATION = "[retry]\ndelay = 1.0\n[cache]\ndocuments = 100000\ntext = true\ntimeout = 60\n"
+CONFIGURATION = "[retry]\ndelay = 1.0\n[cache]\ndocuments = 100000\ntext = true\n"
 
 READER = """
 import json, sys

@@ -49,42 +49,33 @@ class RedisDocumentLog:
         if not number:
             return
 
-        def on_done(replies: Replies | None) -> None:
-            if replies is None:
-                self.unannounced += number
-            else:
-                self.announced += number
-                self._before = None
-
         if not self._tier.is_usable:
-            on_done(None)
+            self.unannounced += number
             return
         begin = ("XADD", self._stream, "MAXLEN", "~", self._most, "*", "epoch", self._epoch, "serial")
         after: Command = () if self._before is None else ("after", self._before)
-        commands: list[Command] = [("SADD", CRAWLS, self._crawl_id)]
+        request: list[Command] = [("SADD", CRAWLS, self._crawl_id)]
         for index, (url, digest, file, offset, length, status, at, title, text) in enumerate(documents):
             fields: Command = (
-                *(
-                    *begin,
-                    first + index,
-                    *(after if index == 0 else ()),
-                    "commit",
-                    commit,
-                    "index",
-                    index,
-                    "url",
-                    url,
-                    "digest",
-                    sha1_text(digest),
-                ),
+                *(*begin, first + index, *after, "commit", commit, "index", index),
+                *("url", url, "digest", sha1_text(digest)),
                 *("file", file, "offset", offset, "length", length, "status", status, "at", at),
             )
             if title is not None:
                 fields = (*fields, "title", _encoded(title))
             if text is not None:
                 fields = (*fields, "text", _encoded(text))
-            commands.append(fields)
-        self._tier.send(commands, on_done)
+            request.append(fields)
+            self._tier.send(request, self._on_done)
+            request = []
+
+    def _on_done(self, replies: Replies | None) -> None:
+        """One document was announced, or not."""
+        if replies is None:
+            self.unannounced += 1
+        else:
+            self.announced += 1
+            self._before = None
 
 
 def _encoded(text: str) -> bytes:
