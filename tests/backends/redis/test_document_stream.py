@@ -148,6 +148,20 @@ def test_what_a_worker_has_stored_and_not_announced_before_it_died_is_a_gap(serv
     assert found[3:] == [(99, 1, 2), (99, 2, 0), (99, 3, 0), (99, 4, 0), (100, 1, 0), (101, 1, 0)]
 
 
+def test_a_document_that_cannot_be_announced_is_a_gap(server: RedisServer) -> None:
+    async def main() -> Counts:
+        tier = CacheTier(parse_address(server.url, {}), CacheScope("c1"), chance=random.Random(1), timeout=60.0)
+        while not tier.is_usable:  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+        log = RedisDocumentLog(tier, EPOCH, 100)
+        log.announce(1, [None, announcement(1), None, announcement(3)])
+        await tier.close()
+        return Counts(log.announced, log.unannounced)
+
+    assert asyncio.run(main()) == (2, 2)
+    assert [(d.serial, d.index, d.gap) for d in read(server)] == [(2, 1, 1), (4, 3, 1)]
+
+
 def test_a_position_is_that_after_the_documents_of_the_commit() -> None:
     tier = CacheTier(parse_address("redis://127.0.0.1:1", {}), CacheScope("c1"), chance=random.Random(1))
     log = RedisDocumentLog(tier, EPOCH, 100)

@@ -43,7 +43,7 @@ class RedisDocumentLog:
         commit."""
         return f"{self._epoch} {self._serial + documents}"
 
-    def announce(self, commit: int, documents: Sequence[Announcement]) -> None:
+    def announce(self, commit: int, documents: Sequence[Announcement | None]) -> None:
         first, number = self._serial + 1, len(documents)
         self._serial += number
         if not number:
@@ -55,7 +55,11 @@ class RedisDocumentLog:
         begin = ("XADD", self._stream, "MAXLEN", "~", self._most, "*", "epoch", self._epoch, "serial")
         after: Command = () if self._before is None else ("after", self._before)
         request: list[Command] = [("SADD", CRAWLS, self._crawl_id)]
-        for index, (url, digest, file, offset, length, status, at, title, text) in enumerate(documents):
+        for index, document in enumerate(documents):
+            if document is None:
+                self.unannounced += 1
+                continue
+            url, digest, file, offset, length, status, at, title, text = document
             fields: Command = (
                 *(*begin, first + index, *after, "commit", commit, "index", index),
                 *("url", url, "digest", sha1_text(digest)),
