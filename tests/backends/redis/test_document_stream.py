@@ -2,20 +2,25 @@
 
 import asyncio
 import random
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+import redis
 
 import gossamer
 from gossamer.backends.redis.address import parse_address
 from gossamer.backends.redis.document_log import RedisDocumentLog, stream_of
+from gossamer.backends.redis.document_reader import DocumentReader
 from gossamer.backends.redis.tier import CacheScope, CacheTier
 from gossamer.errors import ConnectionLost, UsageError
 from gossamer.model.announcement import Announcement, StreamedDocument
 from gossamer.model.units import Instant, Url
+from tests.integration.crawl_process import wait_until
 from tests.redis_server import RedisServer, running_redis
 
 EPOCH = 4711
@@ -258,6 +263,112 @@ def test_a_reader_outlives_its_server(server: RedisServer) -> None:
     announce(server, 1, epoch=5)
 
     assert next(reader).epoch == 5
+
+
+@pytest.fixture
+def first_pause(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
+    """What is done while a reader waits for its server for the first time."""
+    undo: list[Callable[[], object]] = []
+
+    def wait(self: DocumentReader) -> None:
+        self.close()
+        if undo:
+            undo.pop()()
+
+    monkeypatch.setattr(DocumentReader, "_wait", wait)
+    return undo
+
+
+def test_a_reader_outlives_a_server_that_is_emptied_and_then_killed(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch, first_pause: list[Callable[[], object]]
+) -> None:
+    announce(server, 1)
+    reader = gossamer.stream(server.url, group="g", consumer="one", patience=60)
+    next(reader)
+    join = DocumentReader._join
+    killed: list[int] = []
+
+    def join_killed(self: DocumentReader, client: "redis.Redis") -> None:
+        if not killed:
+            killed.append(server.pid)
+            server.kill()
+        join(self, client)
+
+    def start() -> None:
+        server.start()
+        announce(server, 1, epoch=5)
+
+    monkeypatch.setattr(DocumentReader, "_join", join_killed)
+    first_pause.append(start)
+    server.client().flushall()
+
+    assert next(reader).epoch == 5 and killed
+
+
+@pytest.mark.parametrize("fault", ["MISCONF", "NOREPLICAS", "OOM", "READONLY", "BUSY"])
+def test_a_reader_waits_for_a_server_that_refuses_its_commands(
+    server: RedisServer, first_pause: list[Callable[[], object]], fault: str
+) -> None:
+    announce(server, 1)
+    client = server.client()
+
+    def set_all(**values: object) -> None:
+        for name, value in values.items():
+            client.config_set(name.replace("_", "-"), value)  # type: ignore[arg-type]
+
+    def loop_for_ever() -> None:
+        def run() -> None:
+            with suppress(redis.RedisError):
+                server.client().eval("while true do end", 0)
+
+        set_all(busy_reply_threshold=1)
+        threading.Thread(target=run, daemon=True).start()
+        wait_until(is_busy, "a busy server")
+
+    def is_busy() -> bool:
+        try:
+            client.ping()
+        except redis.ResponseError:
+            return True
+        return False
+
+    faults: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+        "MISCONF": (lambda: break_saving(server), lambda: set_all(stop_writes_on_bgsave_error="no")),
+        "NOREPLICAS": (lambda: set_all(min_replicas_to_write=1), lambda: set_all(min_replicas_to_write=0)),
+        "OOM": (lambda: set_all(maxmemory=1), lambda: set_all(maxmemory=0)),
+        "READONLY": (lambda: client.replicaof("127.0.0.1", "1"), lambda: client.replicaof("NO", "ONE")),
+        "BUSY": (loop_for_ever, lambda: client.execute_command("SCRIPT KILL")),  # type: ignore[no-untyped-call]
+    }
+    begin, end = faults[fault]
+    reader = gossamer.stream(server.url, group="g", consumer="one", patience=60)
+    next(reader)
+    client.flushall()
+    begin()
+    first_pause.append(lambda: (end(), announce(server, 1, epoch=5)))
+
+    assert next(reader).epoch == 5
+    assert first_pause == []
+
+
+def break_saving(server: RedisServer) -> None:
+    """The server fails to save its data, and then refuses writes."""
+    client = server.client()
+    client.config_set("save", "3600 1000000")
+    (server.folder / "dump.rdb").mkdir()  # cannot be replaced by a file
+    client.bgsave()
+
+    def has_failed() -> bool:
+        found: Any = client.info("persistence")
+        return bool(found["rdb_last_bgsave_status"] == "err")
+
+    wait_until(has_failed, "saving to fail")
+
+
+def test_a_stream_that_a_server_will_never_give_is_an_error(server: RedisServer) -> None:
+    server.client().set(stream_of("c1"), "no stream")
+
+    with pytest.raises(ConnectionLost, match="WRONGTYPE"):
+        read(server, crawl="c1")
 
 
 def test_of_several_crawls_one_has_to_be_named(server: RedisServer) -> None:

@@ -36,8 +36,13 @@ _AWAY = (
     redis.TimeoutError,
     redis.ReadOnlyError,
     redis.BusyLoadingError,
+    redis.OutOfMemoryError,
     redis.exceptions.MasterDownError,
+    OverflowError,  # a Sentinel names an impossible port
+    ValueError,  # a host name that is none
 )
+_AWAY_WORDS: Final = ("MISCONF", "BUSY", "NOREPLICAS", "LOADING", "READONLY", "OOM", "MASTERDOWN", "UNBLOCKED")
+"""First words of errors of a server that cannot be used at the moment."""
 
 # KEYS: the stream, and the hash of the group: the last number of each epoch; `all` if it began with the oldest entry;
 # `gap ID`, the documents missing before an entry that is not acknowledged; `lost`, those to add to the next gap.
@@ -141,14 +146,15 @@ class DocumentReader:
         self._numbers: dict[str, int] = {}  # by epoch: the last that this consumer has received
         self._own_first = True  # entries of this consumer that were not acknowledged
         self._client: redis.Redis | None = None
+        self._is_member = False  # of the group, which exists
         try:
             self._client = self._connect()
             self._crawl = crawl or self._only_crawl(self._client)
         except redis.RedisError as error:
-            raise ConnectionLost(f"cannot read the documents of {self._address}: {error}") from None
+            raise self._lost(error) from None
         self._stream = stream_of(self._crawl)
         self._hash = f"{self._stream}:{group}"
-        self._call(self._join)
+        self._call(lambda client: None)
 
     def close(self) -> None:
         if self._client is not None:
@@ -211,21 +217,33 @@ class DocumentReader:
     # --- the server ----------------------------------------------------------------------------------
 
     def _call(self, function: "Callable[[redis.Redis], T]") -> T:
-        """Call it until the server answers."""
+        """Call it, as a member of the group, until the server answers. Raises ConnectionLost if it refuses."""
         while True:
             try:
                 if self._client is None:
                     self._client = self._connect()
                     self._own_first = True  # an answer may have been lost
+                if not self._is_member:
+                    self._join(self._client)
+                    self._is_member = True
                 return function(self._client)
             except _AWAY:
-                self.close()
-                self._pause.wait(_PAUSE_SECONDS)
-            except redis.ResponseError as error:
-                if "NOGROUP" not in str(error):  # emptied, or replaced by a server without it
-                    raise
-                assert self._client is not None
-                self._join(self._client)
+                self._wait()
+            except redis.RedisError as error:
+                word = str(error).partition(" ")[0]
+                if word == "NOGROUP":  # emptied, or replaced by a server without it
+                    self._is_member = False
+                elif word in _AWAY_WORDS:
+                    self._wait()
+                else:
+                    raise self._lost(error) from None
+
+    def _wait(self) -> None:
+        self.close()
+        self._pause.wait(_PAUSE_SECONDS)
+
+    def _lost(self, error: Exception) -> ConnectionLost:
+        return ConnectionLost(f"cannot read the documents of {self._address}: {error}")
 
     def _join(self, client: "redis.Redis") -> None:
         """Create the group, if there is none. What this consumer knows of the numbers is used again."""
@@ -263,7 +281,7 @@ class DocumentReader:
                     client.close()
                     raise redis.ConnectionError(f"{server} is not a primary")
                 return client
-            except (*_AWAY, redis.ResponseError) as error:
+            except (*_AWAY, redis.RedisError) as error:
                 problem = redis.ConnectionError(str(error))
         raise problem
 
