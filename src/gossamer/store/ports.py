@@ -206,6 +206,10 @@ class DocumentLog(Protocol):
         of the commits."""
         ...
 
+    def finish(self) -> None:
+        """No more is announced; what was sent is answered. Readers can see what is missing at the end."""
+        ...
+
 
 class Contacts(Protocol):
     """Records contacts so that a crash cannot make us forget them. Never waits. Called on the event loop, twice for

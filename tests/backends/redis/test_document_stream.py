@@ -15,7 +15,7 @@ import redis
 import gossamer
 from gossamer.backends.redis.address import parse_address
 from gossamer.backends.redis.document_log import RedisDocumentLog, stream_of
-from gossamer.backends.redis.document_reader import DocumentReader
+from gossamer.backends.redis.document_reader import DocumentReader, missing_documents
 from gossamer.backends.redis.tier import CacheScope, CacheTier
 from gossamer.errors import ConnectionLost, UsageError
 from gossamer.model.announcement import Announcement, StreamedDocument
@@ -69,6 +69,7 @@ def announce(
             number += documents
             while log.announced + log.unannounced < number:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
+        log.finish()
         await tier.close()
         return Counts(log.announced, log.unannounced)
 
@@ -173,6 +174,64 @@ def test_a_position_is_that_after_the_documents_of_the_commit() -> None:
 
     assert log.position_after(0) == f"{EPOCH} 0"
     assert log.position_after(7) == f"{EPOCH} 7"
+
+
+def test_a_position_has_those_of_earlier_epochs_until_they_were_announced(server: RedisServer) -> None:
+    async def main() -> None:
+        tier = CacheTier(parse_address(server.url, {}), CacheScope("c1"), chance=random.Random(1), timeout=60.0)
+        log = RedisDocumentLog(tier, EPOCH, 100, "99 5 98 3")
+        log.announce(1, [announcement(1)])  # too early: there is no connection yet
+        assert log.position_after(2) == f"{EPOCH} 3 99 5 98 3"
+        while not tier.is_usable:  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+        log.announce(1, [announcement(2)])
+        await tier.flush()
+        assert log.position_after(2) == f"{EPOCH} 4"
+        await tier.close()
+        assert len(RedisDocumentLog(tier, 1, 100, "9 9 " * 500).position_after(1).split()) == 200
+
+    asyncio.run(main())
+    assert [(d.serial, d.gap) for d in read(server)] == [(2, 9)]
+
+
+def test_what_is_missing_at_the_end_of_an_epoch_is_a_gap_before_the_next_document(server: RedisServer) -> None:
+    async def main() -> None:
+        tier = CacheTier(parse_address(server.url, {}), CacheScope("c1"), chance=random.Random(1), timeout=60.0)
+        while not tier.is_usable:  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+        log = RedisDocumentLog(tier, EPOCH, 100, "99 5")
+        log.announce(1, [announcement(1), None, None])
+        await tier.flush()
+        log.finish()
+        await tier.close()
+
+    asyncio.run(main())
+    assert [(d.serial, d.gap) for d in read(server)] == [(1, 5)]
+    assert server.client().xpending(stream_of("c1"), "g")["pending"] == 0
+    assert missing_documents(server.url, "c1", "g", {str(EPOCH): 3}) == 2
+    announce(server, 1, epoch=100)
+
+    assert [(d.epoch, d.serial, d.gap) for d in read(server)] == [(100, 1, 2)]
+    assert missing_documents(server.url, "c1", "g", {str(EPOCH): 3, "100": 1}) == 0
+
+
+def test_nothing_is_said_at_the_end_if_all_was_announced(server: RedisServer) -> None:
+    announce(server, 3)
+
+    assert server.client().xlen(stream_of("c1")) == 3
+
+
+def test_a_group_can_be_asked_what_it_lacks(server: RedisServer) -> None:
+    with pytest.raises(UsageError, match="no group 'g'"):
+        missing_documents(server.url, "c1", "g", {})
+    announce(server, 5)
+    read(server, new_only=True)
+    read(server, "old")
+
+    assert missing_documents(server.url, "c1", "g", {str(EPOCH): 7, "99": 2}) == 0
+    assert missing_documents(server.url, "c1", "old", {str(EPOCH): 7, "99": 2}) == 4
+    with pytest.raises(ConnectionLost):
+        missing_documents("redis://127.0.0.1:1", "c1", "g", {})
 
 
 def test_documents_that_the_stream_has_dropped_are_a_gap(server: RedisServer) -> None:

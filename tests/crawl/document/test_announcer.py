@@ -29,6 +29,9 @@ class Log:
     def announce(self, commit: int, documents: Sequence[Announcement | None]) -> None:
         self.commits.append((commit, list(documents)))
 
+    def finish(self) -> None:
+        pass
+
     def texts(self) -> list[str | None]:
         return [None if each is None else each.text for _, documents in self.commits for each in documents]
 

@@ -11,7 +11,8 @@ consumer dies, the next one sees the gap again.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 
@@ -61,33 +62,47 @@ end
 """
 
 # ARGV: group, consumer, how many. Entries begin with `epoch` and `serial`, and the first ones of an epoch go on with
-# `after`: the epoch before, and its last number.
+# `after`: the epochs before, and their last numbers. Next is `end` if the entry is no document: then the serial number
+# is that of the last one of the epoch.
 # Without an entry, the answer is the id of the last one that there is.
 _READ: Final = (
     _GAPS
     + """
-local found = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', ARGV[3], 'STREAMS', KEYS[1], '>')
-if not found then
-  local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
-  return {{}, {}, last[1] and last[1][1] or '0-0'}
+local all = redis.call('HEXISTS', KEYS[2], 'all') == 1
+local function missing(epoch, first, last)
+  local known = redis.call('HGET', KEYS[2], epoch)
+  known = tonumber(known or (all and 0 or first - 1))
+  if not (last < known) then redis.call('HSET', KEYS[2], epoch, last) end
+  return math.max(first - known - 1, 0)
 end
-local entries, gaps = found[1][2], {}
-for i, entry in ipairs(entries) do
-  local epoch, serial = entry[2][2], tonumber(entry[2][4])
-  local last = redis.call('HGET', KEYS[2], epoch)
-  if not last then last = redis.call('HEXISTS', KEYS[2], 'all') == 1 and 0 or serial - 1 end
-  local gap = math.max(serial - last - 1, 0)
-  if entry[2][5] == 'after' then
-    local before, stored = string.match(entry[2][6], '(%d+) (%d+)')
-    local known = redis.call('HGET', KEYS[2], before)
-    if not known then known = redis.call('HEXISTS', KEYS[2], 'all') == 1 and 0 or stored end
-    gap = gap + math.max(stored - known, 0)
-    redis.call('HSET', KEYS[2], before, math.max(stored, known))
+local documents, gaps = {}, {}
+repeat
+  local found = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', ARGV[3], 'STREAMS', KEYS[1], '>')
+  if not found then
+    local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+    return {{}, {}, last[1] and last[1][1] or '0-0'}
   end
-  redis.call('HSET', KEYS[2], epoch, math.max(serial, last))
-  gaps[i] = with_lost(entry[1], gap)
-end
-return {entries, gaps, ''}
+  for _, entry in ipairs(found[1][2]) do
+    local id, fields = entry[1], entry[2]
+    local epoch, serial, gap, kind = fields[2], tonumber(fields[4]), 0, fields[5]
+    if kind == 'after' then
+      for before, stored in string.gmatch(fields[6], '(%d+) (%d+)') do
+        gap = gap + missing(before, stored + 1, tonumber(stored))
+      end
+      kind = fields[7]
+    end
+    if kind == 'end' then
+      gap = gap + missing(epoch, serial + 1, serial)
+      if gap > 0 then redis.call('HINCRBY', KEYS[2], 'lost', gap) end
+      redis.call('XACK', KEYS[1], ARGV[1], id)
+    else
+      gap = gap + missing(epoch, serial, serial)
+      documents[#documents + 1] = entry
+      gaps[#documents] = with_lost(id, gap)
+    end
+  end
+until #documents > 0
+return {documents, gaps, ''}
 """
 )
 
@@ -148,10 +163,10 @@ class DocumentReader:
         self._client: redis.Redis | None = None
         self._is_member = False  # of the group, which exists
         try:
-            self._client = self._connect()
+            self._client = _connect(self._address)
             self._crawl = crawl or self._only_crawl(self._client)
         except redis.RedisError as error:
-            raise self._lost(error) from None
+            raise _lost(self._address, error) from None
         self._stream = stream_of(self._crawl)
         self._hash = f"{self._stream}:{group}"
         self._call(lambda client: None)
@@ -221,7 +236,7 @@ class DocumentReader:
         while True:
             try:
                 if self._client is None:
-                    self._client = self._connect()
+                    self._client = _connect(self._address)
                     self._own_first = True  # an answer may have been lost
                 if not self._is_member:
                     self._join(self._client)
@@ -236,14 +251,11 @@ class DocumentReader:
                 elif word in _AWAY_WORDS:
                     self._wait()
                 else:
-                    raise self._lost(error) from None
+                    raise _lost(self._address, error) from None
 
     def _wait(self) -> None:
         self.close()
         self._pause.wait(_PAUSE_SECONDS)
-
-    def _lost(self, error: Exception) -> ConnectionLost:
-        return ConnectionLost(f"cannot read the documents of {self._address}: {error}")
 
     def _join(self, client: "redis.Redis") -> None:
         """Create the group, if there is none. What this consumer knows of the numbers is used again."""
@@ -268,22 +280,50 @@ class DocumentReader:
             raise UsageError(f"{self._address} has no documents yet; name the crawl by its id to wait for them")
         raise UsageError(f"{self._address} has documents of several crawls; name one: {', '.join(found)}")
 
-    def _connect(self) -> "redis.Redis":
-        """Connect to the server in use. Raises redis.RedisError."""
-        address, problem = self._address, redis.ConnectionError("no server is named")
-        for server in address.servers:
-            try:
-                if address.primary is not None:
-                    server = _primary(address.primary, server)
-                client = _open(address, server)
-                role: Any = client.role()
-                if role[0] not in (b"master", "master"):
-                    client.close()
-                    raise redis.ConnectionError(f"{server} is not a primary")
-                return client
-            except (*_AWAY, redis.RedisError) as error:
-                problem = redis.ConnectionError(str(error))
-        raise problem
+
+def missing_documents(url: str, crawl: str, group: str, stored: Mapping[str, int]) -> int:
+    """Documents that a group has not received, and that were no gap of those that it has. `stored` has the number of
+    the last document of epochs. A group that began with what was new misses nothing of epochs unknown to it. Raises
+    UsageError for a URL or a group that cannot be used, ConnectionLost if the server cannot be reached."""
+    address, stream = parse_address(url), stream_of(crawl)
+    try:
+        with closing(_connect(address)) as client:
+            found: Any = client.xinfo_groups(stream) if client.exists(stream) else []
+            if group.encode() not in (each["name"] for each in found):
+                raise UsageError(f"{address} has no group {group!r} for the documents of {crawl}")
+            known = {
+                name.decode(): int(value)
+                for name, value in cast(Any, client.hgetall(f"{stream}:{group}")).items()
+                if not name.startswith(b"gap ")
+            }
+    except redis.RedisError as error:
+        raise _lost(address, error) from None
+    all_of_it = "all" in known
+    return known.get("lost", 0) + sum(
+        max(0, last - known.get(epoch, 0 if all_of_it else last)) for epoch, last in stored.items()
+    )
+
+
+def _lost(address: CacheAddress, error: Exception) -> ConnectionLost:
+    return ConnectionLost(f"cannot read the documents of {address}: {error}")
+
+
+def _connect(address: CacheAddress) -> "redis.Redis":
+    """Connect to the server in use. Raises redis.RedisError."""
+    problem = redis.ConnectionError("no server is named")
+    for server in address.servers:
+        try:
+            if address.primary is not None:
+                server = _primary(address.primary, server)
+            client = _open(address, server)
+            role: Any = client.role()
+            if role[0] not in (b"master", "master"):
+                client.close()
+                raise redis.ConnectionError(f"{server} is not a primary")
+            return client
+        except (*_AWAY, redis.RedisError) as error:
+            problem = redis.ConnectionError(str(error))
+    raise problem
 
 
 def _primary(name: str, sentinel: Server) -> Server:
