@@ -20,7 +20,7 @@ from tests.redis_server import RedisServer, running_redis
 pytestmark = pytest.mark.service
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-CONFIGURATION = "[retry]\ndelay = 1.0\n[cache]\ndocuments = 100000\ntext = true\ntimeout = 60\n"
+CONFIGURATION = "[retry]\ndelay = 1.0\n[cache]\ndocuments = 100000\ntext = true\n"
 
 READER = """
 import json, sys
@@ -159,8 +159,27 @@ def test_documents_that_a_crawl_stored_while_redis_was_away_show_when_it_is_resu
     assert [(each.status, each.report["announced"]) for each in (first, third)] == [(0, 40), (0, 20)]
     assert (second.status, second.report["announced"], second.report["unannounced"]) == (0, 0, 30)
     found = list(library.stream(server.url, group="g", patience=0.5))
-    # The server came back empty, so the first reader of it has missed those of the second run.
-    assert [document.gap for document in found] == [30, *[0] * 19]
+    # The server came back empty, so the first reader of it has missed those of the first two runs.
+    assert [document.gap for document in found] == [70, *[0] * 19]
+
+
+def test_documents_of_the_end_of_a_crawl_that_were_not_announced_can_be_counted(
+    web: SimwebProcess, server: RedisServer, tmp_path: Path
+) -> None:
+    import gossamer as library
+
+    start = command(tmp_path, web, server)
+    first = gossamer(*start, "--max-pages", 30)
+    received = list(library.stream(server.url, group="g", patience=0.5))
+    server.hang()
+    second, third = gossamer(*start, "--more", 20), gossamer(*start, "--more", 10)
+    server.wake()
+
+    assert [each.status for each in (first, second, third)] == [0, 0, 0]
+    assert len(received) == first.report["announced"]
+    assert list(library.stream(server.url, group="g", patience=0.5)) == []
+    with library.open(tmp_path / "crawl") as crawl:
+        assert crawl.missing_in_stream(server.url, group="g") == 60 - len(received)
 
 
 def test_the_example_feeds_a_full_text_index(web: SimwebProcess, server: RedisServer, tmp_path: Path) -> None:

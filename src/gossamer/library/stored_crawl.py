@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Self
 
 from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, known_shape, make_config
 from gossamer.config.policies import PolicyCache
+from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.events import Outcome
 from gossamer.crawl.page import Page
+from gossamer.crawl.run.cache import missing_documents
 from gossamer.crawl.run.location import CrawlLocation, resolve_urls, store_kind
 from gossamer.crawl.run.opener import OpenCrawl, crawl_exists, open_crawl, shown_crawl
 from gossamer.crawl.run.private_store import reachable
@@ -222,6 +224,13 @@ class StoredCrawl:
         from gossamer.library.crawl_status import read_status, status_object
 
         return status_object(read_status(self._location, self._crawl))
+
+    def missing_in_stream(self, url: str, *, group: str) -> int:
+        """How many stored documents a group of the document stream (`gossamer.stream`) lacks, besides the gaps of those
+        that it has received. Documents that the group has yet to read count, so ask after it has read everything. `url`
+        is that of the Redis. Raises UsageError if there is no such group, ConnectionLost."""
+        status = self._crawl.reader.status
+        return missing_documents(url, status.fact("crawl_id") or "", group, status.worker_facts(POSITION_KEY))
 
     def explain(self, url: str) -> Json:
         """Everything that is known about a URL, as the object of `gossamer explain --json`."""

@@ -58,6 +58,10 @@ class StatusReader(Protocol):
         """A fact about the crawl itself, as text."""
         ...
 
+    def worker_facts(self, name: str) -> Sequence[str]:
+        """A fact that each worker keeps for itself: what each of them has stored."""
+        ...
+
     def options(self) -> Json:
         """The options that shaped the crawl when it last started, by key."""
         ...

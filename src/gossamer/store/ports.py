@@ -201,8 +201,13 @@ class DocumentLog(Protocol):
         """What to store with a commit of this number of documents, for the next life of this worker."""
         ...
 
-    def announce(self, commit: int, documents: Sequence[Announcement]) -> None:
-        """These documents were stored by this commit. Called after it, in the order of the commits."""
+    def announce(self, commit: int, documents: Sequence[Announcement | None]) -> None:
+        """These documents were stored by this commit; None: one that cannot be announced. Called after it, in the order
+        of the commits."""
+        ...
+
+    def finish(self) -> None:
+        """No more is announced; what was sent is answered. Readers can see what is missing at the end."""
         ...
 
 

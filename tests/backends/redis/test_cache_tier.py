@@ -16,6 +16,7 @@ from gossamer.backends.redis.known import CachedOwners, CachedSentLinks
 from gossamer.backends.redis.tier import CacheScope, CacheTier
 from gossamer.cluster.tiers import TierPolicy
 from gossamer.model.units import Seconds
+from tests.backends.redis.slow_proxy import SlowProxy
 from tests.redis_server import RedisServer, free_port, running_redis
 
 SCOPE = CacheScope("crawl", 1, 1)
@@ -149,6 +150,88 @@ def test_the_commands_of_one_turn_of_the_loop_go_in_one_pipeline(server: RedisSe
         assert tier.statistics().pipelines == before + 2
 
     run(server.url, job)
+
+
+def test_requests_that_take_long_together_are_answered_one_after_the_other(server: RedisServer) -> None:
+    values = [bytes([number]) * 50_000 for number in range(60)]
+    found: list[object] = []
+
+    async def job(tier: CacheTier) -> None:
+        for number, value in enumerate(values):
+            tier.send((("ECHO", value), ("ECHO", number)), found.append)
+        await tier.flush()
+        assert tier.statistics().failures == 0
+
+    with SlowProxy(server.port) as proxy:
+        proxy.bytes_per_second = 2e6  # 1.5 s for all, in each direction
+        run(proxy.url, job, timeout=0.6)
+
+    assert found == [[value, b"%d" % number] for number, value in enumerate(values)]
+
+
+def test_a_request_that_takes_too_long_does_not_lose_the_others(server: RedisServer) -> None:
+    found: dict[int, bool] = {}
+
+    async def job(tier: CacheTier) -> None:
+        def on_done(number: int) -> Callable[[object], None]:
+            return lambda replies: found.update({number: replies is not None})
+
+        for number in range(30):
+            tier.send((("SET", "large", b"x" * (5_000_000 if number == 10 else 20_000)),), on_done(number))
+        await tier.flush()
+        assert (tier.statistics().failures, tier.statistics().is_open) == (1, False)
+
+    with SlowProxy(server.port) as proxy:
+        proxy.bytes_per_second = 2e6
+        run(proxy.url, job, timeout=0.6)
+
+    assert found == {number: number != 10 for number in range(30)}
+
+
+def test_many_links_are_looked_up_and_written_a_thousand_at_a_time(server: RedisServer) -> None:
+    numbers = range(20_000)
+
+    async def job(tier: CacheTier) -> None:
+        links = CachedSentLinks(tier)
+        links.add(numbers)
+        await tier.flush()
+        assert await links.known(numbers) == set(numbers)
+        assert tier.statistics().failures == 0
+
+    with SlowProxy(server.port) as proxy:
+        proxy.bytes_per_second = 1.5e6
+        run(proxy.url, job, timeout=0.6)
+
+
+def test_what_waits_is_given_up_with_its_server(own_server: RedisServer) -> None:
+    async def job(tier: CacheTier) -> None:
+        found: list[object] = []
+        for _ in range(20):
+            tier.send((("ECHO", b"x" * 100_000),), found.append)
+        asking = asyncio.ensure_future(CachedSentLinks(tier).known([1]))
+        await asyncio.sleep(0)
+        own_server.kill()
+
+        assert await asking == set()
+        await tier.flush()
+        assert len(found) == 20 and found[-1] is None
+        own_server.start()
+
+    run(own_server.url, job, timeout=0.05)
+
+
+def test_more_than_there_is_room_for_is_given_up_at_once(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "WAITING_BYTES", 1_000_000)
+
+    async def job(tier: CacheTier) -> None:
+        found: list[object] = []
+        for _ in range(20):
+            tier.send((("ECHO", b"x" * 100_000),), found.append)
+        assert found == [None] * 11
+        await tier.flush()
+        assert found.count(None) == 11 and len(found) == 20
+
+    assert run(server.url, job) == []
 
 
 def test_an_error_is_a_miss_for_whom_it_concerns_only(server: RedisServer) -> None:

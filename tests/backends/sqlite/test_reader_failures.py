@@ -55,6 +55,7 @@ READS: dict[str, Callable[[CrawlEditor], object]] = {
     "status.waits": lambda crawl: crawl.status.waits(NOW),
     "status.recrawl_report": lambda crawl: crawl.status.recrawl_report(NOW),
     "status.fact": lambda crawl: crawl.status.fact("order"),
+    "status.worker_facts": lambda crawl: crawl.status.worker_facts("announced"),
     "status.options": lambda crawl: crawl.status.options(),
     "status.queue_order": lambda crawl: crawl.status.queue_order(),
     "status.seed_sources": lambda crawl: crawl.status.seed_sources(),

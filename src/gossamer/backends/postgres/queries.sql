@@ -536,6 +536,9 @@ SELECT coalesce(max(value), 0) FROM counters WHERE name = $1 AND epoch = /*epoch
 -- name: fact
 SELECT value FROM facts WHERE name = $1
 
+-- name: worker_facts
+SELECT value FROM facts WHERE name = $1::text OR starts_with(name, $1::text || '@')
+
 -- name: forget_fact
 DELETE FROM facts WHERE name = $1
 

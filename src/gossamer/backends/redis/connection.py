@@ -27,23 +27,31 @@ class CacheFailed(GossamerError):
     """The cache cannot be used at the moment. The message has no secrets. Does not leave this package."""
 
 
+def pack(commands: Sequence[Command]) -> list[bytes]:
+    """Commands as they are sent."""
+    pack_one: Callable[[Command], bytes] = hiredis.pack_command  # type: ignore[assignment]
+    return [pack_one(command) for command in commands]
+
+
 class Pipeline:
     """Commands that are sent together, and their replies. `done` is called once: with the replies, or with None."""
 
-    __slots__ = ("data", "deadline", "done", "expected", "replies")
+    __slots__ = ("data", "deadline", "done", "expected", "replies", "size")
 
-    def __init__(self, deadline: float) -> None:
-        self.deadline = deadline
+    def __init__(self) -> None:
+        self.deadline: float | None = None  # set when it is sent
         self.data: list[bytes] = []
+        self.size = 0  # bytes
         self.expected = 0
         self.replies: Replies = []
         self.done: list[tuple[int, int, Callable[[Replies | None], None]]] = []  # from, to, for whom
 
-    def add(self, commands: Sequence[Command], done: Callable[[Replies | None], None]) -> None:
-        pack: Callable[[Command], bytes] = hiredis.pack_command  # type: ignore[assignment]
-        self.data += [pack(command) for command in commands]
-        self.done.append((self.expected, self.expected + len(commands), done))
-        self.expected += len(commands)
+    def add(self, packed: Sequence[bytes], size: int, done: Callable[[Replies | None], None]) -> None:
+        """Add the commands of one request, which have this size in bytes."""
+        self.data += packed
+        self.size += size
+        self.done.append((self.expected, self.expected + len(packed), done))
+        self.expected += len(packed)
 
     def finish(self) -> str | None:
         """Deliver the replies; a request with an error among them gets None. Returns the first error."""
@@ -189,8 +197,8 @@ async def _answers_on(connection: Connection, commands: list[Command]) -> Replie
         if not answered.done():
             answered.set_result(replies)
 
-    pipeline = Pipeline(0.0)
-    pipeline.add(commands, lambda replies: None)
+    pipeline = Pipeline()
+    pipeline.add(pack(commands), 0, lambda replies: None)
     connection.on_answer = lambda pipeline: on_end(pipeline.replies)
     connection.on_lost = lambda: on_end(None)
     connection.send(pipeline)

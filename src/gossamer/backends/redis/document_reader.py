@@ -5,11 +5,14 @@ has not acknowledged for a while is claimed by another one, so every announced d
 
 Documents are numbered by the worker that stores them. The last number that a group has received of each epoch is in a
 hash next to the stream; it is read and written by the same script that reads entries, so consumers that read at the
-same time see each gap once.
+same time see each gap once. Entries that the stream has dropped after they were delivered and before they were
+acknowledged are added to the next gap. The gap of an entry is in the hash, too, until it is acknowledged: if its
+consumer dies, the next one sees the gap again.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 
@@ -34,37 +37,105 @@ _AWAY = (
     redis.TimeoutError,
     redis.ReadOnlyError,
     redis.BusyLoadingError,
+    redis.OutOfMemoryError,
     redis.exceptions.MasterDownError,
+    OverflowError,  # a Sentinel names an impossible port
+    ValueError,  # a host name that is none
 )
+_AWAY_WORDS: Final = ("MISCONF", "BUSY", "NOREPLICAS", "LOADING", "READONLY", "OOM", "MASTERDOWN", "UNBLOCKED")
+"""First words of errors of a server that cannot be used at the moment."""
 
-# KEYS: the stream, the numbers of the group. ARGV: group, consumer, how many. Entries begin with `epoch` and `serial`,
-# and the first ones of an epoch go on with `after`: the epoch before, and its last number.
-# Without an entry, the answer is the id of the last one that there is.
-_READ: Final = """
-local found = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', ARGV[3], 'STREAMS', KEYS[1], '>')
-if not found then
-  local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
-  return {{}, {}, last[1] and last[1][1] or '0-0'}
+# KEYS: the stream, and the hash of the group: the last number of each epoch; `all` if it began with the oldest entry;
+# `gap ID`, the documents missing before an entry that is not acknowledged; `lost`, those to add to the next gap.
+_GAPS: Final = """
+local function take(field)
+  local value = redis.call('HGET', KEYS[2], field)
+  if not value then return 0 end
+  redis.call('HDEL', KEYS[2], field)
+  return tonumber(value)
 end
-local entries, gaps = found[1][2], {}
-for i, entry in ipairs(entries) do
-  local epoch, serial = entry[2][2], tonumber(entry[2][4])
-  local last = redis.call('HGET', KEYS[2], epoch)
-  if not last then last = redis.call('HEXISTS', KEYS[2], 'all') == 1 and 0 or serial - 1 end
-  gaps[i] = math.max(serial - last - 1, 0)
-  if entry[2][5] == 'after' then
-    local before, stored = string.match(entry[2][6], '(%d+) (%d+)')
-    local known = redis.call('HGET', KEYS[2], before)
-    if not known then known = redis.call('HEXISTS', KEYS[2], 'all') == 1 and 0 or stored end
-    gaps[i] = gaps[i] + math.max(stored - known, 0)
-    redis.call('HSET', KEYS[2], before, math.max(stored, known))
-  end
-  redis.call('HSET', KEYS[2], epoch, math.max(serial, last))
+local function with_lost(id, gap)
+  gap = gap + take('lost')
+  if gap > 0 then redis.call('HSET', KEYS[2], 'gap ' .. id, gap) end
+  return gap
 end
-return {entries, gaps, ''}
 """
 
-_Entry = tuple[bytes, dict[bytes, bytes]]
+# ARGV: group, consumer, how many. Entries begin with `epoch` and `serial`, and the first ones of an epoch go on with
+# `after`: the epochs before, and their last numbers. Next is `end` if the entry is no document: then the serial number
+# is that of the last one of the epoch.
+# Without an entry, the answer is the id of the last one that there is.
+_READ: Final = (
+    _GAPS
+    + """
+local all = redis.call('HEXISTS', KEYS[2], 'all') == 1
+local function missing(epoch, first, last)
+  local known = redis.call('HGET', KEYS[2], epoch)
+  known = tonumber(known or (all and 0 or first - 1))
+  if not (last < known) then redis.call('HSET', KEYS[2], epoch, last) end
+  return math.max(first - known - 1, 0)
+end
+local documents, gaps = {}, {}
+repeat
+  local found = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', ARGV[3], 'STREAMS', KEYS[1], '>')
+  if not found then
+    local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
+    return {{}, {}, last[1] and last[1][1] or '0-0'}
+  end
+  for _, entry in ipairs(found[1][2]) do
+    local id, fields = entry[1], entry[2]
+    local epoch, serial, gap, kind = fields[2], tonumber(fields[4]), 0, fields[5]
+    if kind == 'after' then
+      for before, stored in string.gmatch(fields[6], '(%d+) (%d+)') do
+        gap = gap + missing(before, stored + 1, tonumber(stored))
+      end
+      kind = fields[7]
+    end
+    if kind == 'end' then
+      gap = gap + missing(epoch, serial + 1, serial)
+      if gap > 0 then redis.call('HINCRBY', KEYS[2], 'lost', gap) end
+      redis.call('XACK', KEYS[1], ARGV[1], id)
+    else
+      gap = gap + missing(epoch, serial, serial)
+      documents[#documents + 1] = entry
+      gaps[#documents] = with_lost(id, gap)
+    end
+  end
+until #documents > 0
+return {documents, gaps, ''}
+"""
+)
+
+# ARGV: group, consumer, how many, and after how many milliseconds entries of other consumers are taken; without that,
+# entries of this one.
+_READ_AGAIN: Final = (
+    _GAPS
+    + """
+local found, dropped
+repeat
+  found, dropped = {}, {}
+  if ARGV[4] then
+    local claimed =
+      redis.call('XAUTOCLAIM', KEYS[1], ARGV[1], ARGV[2], ARGV[4], '0-0', 'COUNT', ARGV[3])
+    found, dropped = claimed[2], claimed[3]
+  else
+    local read = redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', ARGV[3], 'STREAMS', KEYS[1], '0')
+    for _, entry in ipairs(read[1][2]) do
+      if entry[2] then found[#found + 1] = entry else dropped[#dropped + 1] = entry[1] end
+    end
+    if #dropped > 0 then redis.call('XACK', KEYS[1], ARGV[1], unpack(dropped)) end
+  end
+  for _, id in ipairs(dropped) do redis.call('HINCRBY', KEYS[2], 'lost', 1 + take('gap ' .. id)) end
+until #found > 0 or #dropped == 0
+local gaps, deliveries = {}, {}
+for i, entry in ipairs(found) do
+  gaps[i] = with_lost(entry[1], take('gap ' .. entry[1]))
+  deliveries[i] = redis.call('XPENDING', KEYS[1], ARGV[1], entry[1], entry[1], 1)[1][4]
+end
+return {found, gaps, deliveries}
+"""
+)
+
 _Delivery = tuple[bytes, StreamedDocument]
 
 
@@ -90,14 +161,15 @@ class DocumentReader:
         self._numbers: dict[str, int] = {}  # by epoch: the last that this consumer has received
         self._own_first = True  # entries of this consumer that were not acknowledged
         self._client: redis.Redis | None = None
+        self._is_member = False  # of the group, which exists
         try:
-            self._client = self._connect()
+            self._client = _connect(self._address)
             self._crawl = crawl or self._only_crawl(self._client)
         except redis.RedisError as error:
-            raise ConnectionLost(f"cannot read the documents of {self._address}: {error}") from None
+            raise _lost(self._address, error) from None
         self._stream = stream_of(self._crawl)
         self._hash = f"{self._stream}:{group}"
-        self._call(self._join)
+        self._call(lambda client: None)
 
     def close(self) -> None:
         if self._client is not None:
@@ -111,9 +183,9 @@ class DocumentReader:
         while patience is None or idle < patience:
             found = self._pending() or self._claimed() or self._new(wait)
             idle = 0.0 if found else idle + wait
-            for number, document in found:
-                yield document
-                self._call(lambda client: client.xack(self._stream, self._group, number))  # noqa: B023
+            for delivery in found:
+                yield delivery[1]
+                self._acknowledge(*delivery)
 
     # --- entries -------------------------------------------------------------------------------------
 
@@ -121,71 +193,69 @@ class DocumentReader:
         """What this consumer did not acknowledge in an earlier life, or before the connection was lost."""
         if not self._own_first:
             return []
-
-        def read(client: "redis.Redis") -> list[_Entry]:
-            found: Any = client.xreadgroup(self._group, self._consumer, {self._stream: "0"}, AT_ONCE)
-            return list(found[0][1]) if found else []
-
-        found = self._repeats(self._call(read))
+        found = self._again()
         self._own_first = bool(found)
         return found
 
     def _claimed(self) -> list[_Delivery]:
         """What other consumers did not acknowledge in time."""
+        return self._again(str(self._claim_ms))
 
-        def claim(client: "redis.Redis") -> list[_Entry]:
-            found: Any = client.xautoclaim(self._stream, self._group, self._consumer, self._claim_ms, "0-0", AT_ONCE)
-            return list(found[1])
-
-        return self._repeats(self._call(claim))
-
-    def _repeats(self, entries: list[_Entry]) -> list[_Delivery]:
-        """These entries with the number of their deliveries, without those that the stream has dropped."""
-        entries = [entry for entry in entries if entry[1]]
-        if not entries:
-            return []
-        first, last = entries[0][0], entries[-1][0]
-
-        def count(client: "redis.Redis") -> dict[bytes, int]:
-            found: Any = client.xpending_range(self._stream, self._group, first, last, 10 * AT_ONCE, self._consumer)
-            return {row["message_id"]: int(row["times_delivered"]) for row in found}
-
-        deliveries = self._call(count)
-        return [(number, _document(fields, 0, max(2, deliveries.get(number, 2)))) for number, fields in entries]
+    def _again(self, *claim_ms: str) -> list[_Delivery]:
+        entries, gaps, deliveries = self._run(_READ_AGAIN, *claim_ms)
+        return [
+            (number, _document(words, gap, max(2, delivered)))
+            for (number, words), gap, delivered in zip(entries, gaps, deliveries, strict=True)
+        ]
 
     def _new(self, wait: float) -> list[_Delivery]:
-        def read(client: "redis.Redis") -> Any:
-            return client.eval(_READ, 2, self._stream, self._hash, self._group, self._consumer, str(AT_ONCE))
-
-        entries, gaps, last = self._call(read)
+        entries, gaps, last = self._run(_READ)
         if not entries:
             self._call(lambda client: client.xread({self._stream: last}, 1, max(1, int(wait * 1000))))
             return []
         found = []
         for (number, words), gap in zip(entries, gaps, strict=True):
-            document = _document(dict(zip(words[::2], words[1::2], strict=True)), gap, 1)
+            document = _document(words, gap, 1)
             self._numbers[str(document.epoch)] = document.serial
             found.append((number, document))
         return found
 
+    def _run(self, script: str, *more: str) -> Any:
+        keys, words = (self._stream, self._hash), (self._group, self._consumer, str(AT_ONCE), *more)
+        return self._call(lambda client: client.eval(script, len(keys), *keys, *words))
+
+    def _acknowledge(self, number: bytes, document: StreamedDocument) -> None:
+        self._call(lambda client: client.xack(self._stream, self._group, number))
+        if document.gap:
+            self._call(lambda client: client.hdel(self._hash, "gap " + number.decode()))
+
     # --- the server ----------------------------------------------------------------------------------
 
     def _call(self, function: "Callable[[redis.Redis], T]") -> T:
-        """Call it until the server answers."""
+        """Call it, as a member of the group, until the server answers. Raises ConnectionLost if it refuses."""
         while True:
             try:
                 if self._client is None:
-                    self._client = self._connect()
+                    self._client = _connect(self._address)
                     self._own_first = True  # an answer may have been lost
+                if not self._is_member:
+                    self._join(self._client)
+                    self._is_member = True
                 return function(self._client)
             except _AWAY:
-                self.close()
-                self._pause.wait(_PAUSE_SECONDS)
-            except redis.ResponseError as error:
-                if "NOGROUP" not in str(error):  # emptied, or replaced by a server without it
-                    raise
-                assert self._client is not None
-                self._join(self._client)
+                self._wait()
+            except redis.RedisError as error:
+                word = str(error).partition(" ")[0]
+                if word == "NOGROUP":  # emptied, or replaced by a server without it
+                    self._is_member = False
+                elif word in _AWAY_WORDS:
+                    self._wait()
+                else:
+                    raise _lost(self._address, error) from None
+
+    def _wait(self) -> None:
+        self.close()
+        self._pause.wait(_PAUSE_SECONDS)
 
     def _join(self, client: "redis.Redis") -> None:
         """Create the group, if there is none. What this consumer knows of the numbers is used again."""
@@ -210,22 +280,50 @@ class DocumentReader:
             raise UsageError(f"{self._address} has no documents yet; name the crawl by its id to wait for them")
         raise UsageError(f"{self._address} has documents of several crawls; name one: {', '.join(found)}")
 
-    def _connect(self) -> "redis.Redis":
-        """Connect to the server in use. Raises redis.RedisError."""
-        address, problem = self._address, redis.ConnectionError("no server is named")
-        for server in address.servers:
-            try:
-                if address.primary is not None:
-                    server = _primary(address.primary, server)
-                client = _open(address, server)
-                role: Any = client.role()
-                if role[0] not in (b"master", "master"):
-                    client.close()
-                    raise redis.ConnectionError(f"{server} is not a primary")
-                return client
-            except (*_AWAY, redis.ResponseError) as error:
-                problem = redis.ConnectionError(str(error))
-        raise problem
+
+def missing_documents(url: str, crawl: str, group: str, stored: Mapping[str, int]) -> int:
+    """Documents that a group has not received, and that were no gap of those that it has. `stored` has the number of
+    the last document of epochs. A group that began with what was new misses nothing of epochs unknown to it. Raises
+    UsageError for a URL or a group that cannot be used, ConnectionLost if the server cannot be reached."""
+    address, stream = parse_address(url), stream_of(crawl)
+    try:
+        with closing(_connect(address)) as client:
+            found: Any = client.xinfo_groups(stream) if client.exists(stream) else []
+            if group.encode() not in (each["name"] for each in found):
+                raise UsageError(f"{address} has no group {group!r} for the documents of {crawl}")
+            known = {
+                name.decode(): int(value)
+                for name, value in cast(Any, client.hgetall(f"{stream}:{group}")).items()
+                if not name.startswith(b"gap ")
+            }
+    except redis.RedisError as error:
+        raise _lost(address, error) from None
+    all_of_it = "all" in known
+    return known.get("lost", 0) + sum(
+        max(0, last - known.get(epoch, 0 if all_of_it else last)) for epoch, last in stored.items()
+    )
+
+
+def _lost(address: CacheAddress, error: Exception) -> ConnectionLost:
+    return ConnectionLost(f"cannot read the documents of {address}: {error}")
+
+
+def _connect(address: CacheAddress) -> "redis.Redis":
+    """Connect to the server in use. Raises redis.RedisError."""
+    problem = redis.ConnectionError("no server is named")
+    for server in address.servers:
+        try:
+            if address.primary is not None:
+                server = _primary(address.primary, server)
+            client = _open(address, server)
+            role: Any = client.role()
+            if role[0] not in (b"master", "master"):
+                client.close()
+                raise redis.ConnectionError(f"{server} is not a primary")
+            return client
+        except (*_AWAY, redis.RedisError) as error:
+            problem = redis.ConnectionError(str(error))
+    raise problem
 
 
 def _primary(name: str, sentinel: Server) -> Server:
@@ -252,8 +350,9 @@ def _open(address: CacheAddress, server: Server) -> "redis.Redis":
     )
 
 
-def _document(entry: dict[bytes, bytes], gap: int, deliveries: int) -> StreamedDocument:
-    fields = {name.decode(): value.decode("utf-8", "replace") for name, value in entry.items()}
+def _document(words: list[bytes], gap: int, deliveries: int) -> StreamedDocument:
+    names, values = words[::2], words[1::2]
+    fields = {name.decode(): value.decode("utf-8", "replace") for name, value in zip(names, values, strict=True)}
     return StreamedDocument(
         url=fields["url"],
         digest=fields["digest"],

@@ -1,6 +1,7 @@
 """What is known about documents and links, as entries of a cache. Hot: benchmarks/bench_cache.py.
 
-An entry is one key, so that the server can evict the least used ones. All of a call are read or written by one command.
+An entry is one key, so that the server can evict the least used ones. A thousand of a call are read or written by one
+command.
 Keys begin with the scope of the tier, so nothing of another crawl, generation or version of the rules is found.
 """
 
@@ -12,6 +13,9 @@ from gossamer.backends.redis.tier import KEPT_SECONDS, CacheTier
 
 # One command and one reply for any number of entries; MSET cannot set the time to live.
 _SET_ALL = "for i, key in ipairs(KEYS) do redis.call('SET', key, ARGV[i + 1], 'EX', ARGV[1]) end"
+
+_AT_ONCE = 1000
+"""Entries read or written by one command, so that it is answered in time."""
 
 _NUMBER = Struct("<q")
 
@@ -25,18 +29,23 @@ class _Entries:
 
     async def read(self, names: Sequence[bytes]) -> list[object]:
         """The values under these names; None where nothing is known."""
-        if not names or not self._tier.is_usable:
-            return [None] * len(names)
+        values: list[object] = []
         prefix = self._tier.scope.prefix + self._kind
-        found = await self._tier.ask(("MGET", *[prefix + name for name in names]))
-        return found if isinstance(found, list) else [None] * len(names)
+        for first in range(0, len(names), _AT_ONCE):
+            found = await self._tier.ask(("MGET", *[prefix + name for name in names[first : first + _AT_ONCE]]))
+            if not isinstance(found, list):
+                break
+            values += found
+        return values + [None] * (len(names) - len(values))
 
     def write(self, names: Sequence[bytes], values: Sequence[bytes]) -> None:
         if not names or not self._tier.is_usable:
             return
         prefix = self._tier.scope.prefix + self._kind
-        keys = [prefix + name for name in names]
-        self._tier.send((("EVAL", _SET_ALL, len(keys), *keys, KEPT_SECONDS, *values),), _ignore)
+        for first in range(0, len(names), _AT_ONCE):
+            keys = [prefix + name for name in names[first : first + _AT_ONCE]]
+            own = values[first : first + _AT_ONCE]
+            self._tier.send((("EVAL", _SET_ALL, len(keys), *keys, KEPT_SECONDS, *own),), _ignore)
 
 
 def _ignore(replies: Replies | None) -> None:

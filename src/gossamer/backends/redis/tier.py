@@ -2,18 +2,24 @@
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from gossamer.backends.redis.address import CacheAddress
-from gossamer.backends.redis.connection import CacheFailed, Command, Connection, Pipeline, Replies, connect
+from gossamer.backends.redis.connection import CacheFailed, Command, Connection, Pipeline, Replies, connect, pack
 from gossamer.cluster.tiers import TierBreaker, TierPolicy
 
 OPERATION_SECONDS: Final = 0.05
 POLICY: Final = TierPolicy()
 KEPT_SECONDS: Final = 7 * 86_400
 """Lifetime of an unused entry: those of a finished crawl expire."""
+
+PIPELINE_BYTES: Final = 256_000
+"""A pipeline is not larger, unless it is one request. What is in flight at a time is not more."""
+WAITING_BYTES: Final = 32_000_000
+"""That wait to be sent. More is given up."""
 
 _BUSY_SECONDS: Final = 0.01
 _PROBE_KEPT: Final = 60  # seconds
@@ -45,8 +51,9 @@ class TierStatistics:
 class CacheTier:
     """Sends commands to Redis, and does without it while it fails. Owned by the event loop.
 
-    All commands of one turn of the loop go in one pipeline. Nothing waits longer than `timeout` for it, and no method
-    raises because of it: whatever happens to the server, the answer is None, which means that nothing is known. After
+    All commands of one turn of the loop go in one pipeline, many of them in several, one after the other. A pipeline
+    has to be answered within `timeout`, and no answer is waited for longer. No method raises because of the server:
+    whatever happens to it, the answer is None, which means that nothing is known. After
     three failures in a row the tier is open and no command is sent, until two probes have succeeded (`TierBreaker`). A
     probe writes: a server that only reads, or has no memory left, is of no use.
     """
@@ -68,7 +75,9 @@ class CacheTier:
         self._on_change = on_change
         self._connection: Connection | None = None
         self._connecting: asyncio.Task[None] | None = None
-        self._open_turn: Pipeline | None = None  # commands of this turn of the loop
+        self._waiting: deque[Pipeline] = deque()  # to be sent
+        self._waiting_bytes = self._bytes_in_flight = 0
+        self._open_turn: Pipeline | None = None  # the last of them, to which commands of this turn are added
         self._deadline: asyncio.TimerHandle | None = None
         self._probe: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
@@ -95,52 +104,94 @@ class CacheTier:
         if not self.is_usable:
             done(None)
             return
-        turn = self._open_turn
-        if turn is None:
-            loop = asyncio.get_running_loop()
-            turn = self._open_turn = Pipeline(loop.time() + self._timeout)
-            loop.call_soon(self._end_turn)
-        turn.add(commands, done)
+        self._add(commands, done)
 
     async def ask(self, command: Command) -> object | None:
         """The reply to one command; None if there is none."""
-        answer: asyncio.Future[object | None] = asyncio.get_running_loop().create_future()
+        if not self.is_usable:
+            return None
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[object | None] = loop.create_future()
 
         def on_done(replies: Replies | None) -> None:
             if not answer.done():
                 answer.set_result(None if replies is None else replies[0])
 
-        self.send((command,), on_done)
-        return await answer
+        def on_late() -> None:
+            if pipeline is not None and pipeline.deadline is None:  # others have not been answered yet
+                on_done(None)
+
+        pipeline = self._add((command,), on_done)
+        late = loop.call_later(self._timeout, on_late)
+        try:
+            return await answer
+        finally:
+            late.cancel()
+
+    def _add(self, commands: Sequence[Command], done: Callable[[Replies | None], None]) -> Pipeline | None:
+        """Add a request to the pipeline of this turn, or to another one if that is full."""
+        packed = pack(commands)
+        size = sum(map(len, packed))
+        if self._waiting_bytes and self._waiting_bytes + size > WAITING_BYTES:
+            done(None)
+            return None
+        turn = self._open_turn
+        if turn is None:
+            asyncio.get_running_loop().call_soon(self._end_turn)
+        if turn is None or turn.size + size > PIPELINE_BYTES:
+            turn = self._open_turn = Pipeline()
+            self._waiting.append(turn)
+            self._idle.clear()
+        turn.add(packed, size, done)
+        self._waiting_bytes += size
+        return turn
 
     def _end_turn(self) -> None:
-        turn, self._open_turn = self._open_turn, None
-        if turn is None:
-            return
-        if self._connection is None:
-            turn.fail()
-            return
-        self._idle.clear()
-        self._connection.send(turn)
-        if self._deadline is None:
-            self._set_deadline(turn.deadline)
+        """Send what waits, as far as there is room."""
+        self._open_turn = None
+        connection, waiting = self._connection, self._waiting
+        while connection is not None and waiting:
+            size = waiting[0].size
+            if self._bytes_in_flight and self._bytes_in_flight + size > PIPELINE_BYTES:
+                return
+            pipeline = waiting.popleft()
+            pipeline.deadline = asyncio.get_running_loop().time() + self._timeout
+            self._waiting_bytes -= size
+            self._bytes_in_flight += size
+            connection.send(pipeline)
+            if self._deadline is None:
+                self._set_deadline(pipeline.deadline)
 
     def _on_answer(self, pipeline: Pipeline) -> None:
         self._pipelines += 1
+        self._bytes_in_flight -= pipeline.size
         error = pipeline.finish()
         if error is not None:
             self._give_up(error)
-        else:
-            self._breaker.on_success()
-            if self._connection is not None and not self._connection.in_flight:
-                self._rest()
+            return
+        self._breaker.on_success()
+        if self._waiting:
+            self._end_turn()
+        self._rest()
 
     def _rest(self) -> None:
-        """Nothing is in flight."""
-        self._idle.set()
+        """Wait for no answer, if nothing is in flight."""
+        if self._connection is not None and self._connection.in_flight:
+            return
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+        if not self._waiting:
+            self._idle.set()
+
+    def _drop_waiting(self) -> None:
+        """Nothing is known for those that wait to be sent, unless there is a connection."""
+        if self._connection is not None and not self._breaker.is_open:
+            return
+        waiting, self._waiting, self._waiting_bytes, self._open_turn = self._waiting, deque(), 0, None
+        for pipeline in waiting:
+            pipeline.fail()
+        self._rest()
 
     def _set_deadline(self, at: float) -> None:
         self._deadline = asyncio.get_running_loop().call_at(at, self._on_deadline, at)
@@ -151,6 +202,7 @@ class CacheTier:
         if connection is None or not connection.in_flight:
             return
         now, oldest = asyncio.get_running_loop().time(), connection.in_flight[0].deadline
+        assert oldest is not None
         if now < oldest:
             self._set_deadline(oldest)
         elif now - at > _BUSY_SECONDS:  # the loop was busy itself: the answer may be there, unread
@@ -159,14 +211,21 @@ class CacheTier:
             self._give_up("no answer in time")
 
     def _give_up(self, reason: str) -> None:
-        """A connection is of no use any more."""
+        """A connection is of no use any more. What waits is sent on another one, if there soon is one."""
         connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        connection.close()
+        self._bytes_in_flight = 0
+        self._fail(reason)
+        for pipeline in connection.in_flight:
+            pipeline.fail()
+        if self._breaker.is_open:
+            self._drop_waiting()
+        elif self._waiting:
+            self.connect_soon()
+            asyncio.get_running_loop().call_later(self._timeout, self._drop_waiting)
         self._rest()
-        if connection is not None:
-            connection.close()
-            self._fail(reason)
-            for pipeline in connection.in_flight:
-                pipeline.fail()
 
     # --- failures and recovery -----------------------------------------------------------------------
 
@@ -204,9 +263,13 @@ class CacheTier:
             problem = str(error)
         finally:
             self._connecting = None
+        if problem is not None:
+            self._drop_waiting()
         if not was_open:
             if problem is not None:
                 self._fail(problem)
+            else:
+                self._end_turn()
             return
         if problem is not None:
             self._failures += 1
@@ -224,7 +287,7 @@ class CacheTier:
             self._probe = asyncio.get_running_loop().call_at(self._breaker.next_probe, self.connect_soon)
 
     async def flush(self) -> None:
-        """Wait until everything that was sent is answered or given up, which takes no longer than one answer may."""
+        """Wait until everything that was sent is answered or given up."""
         self._end_turn()
         await self._idle.wait()
 

@@ -463,6 +463,9 @@ SELECT coalesce(max(value), 0) FROM counters WHERE name = ?
 -- name: fact
 SELECT value FROM facts WHERE name = ?
 
+-- name: worker_facts
+SELECT value FROM facts WHERE name = ?1 OR name LIKE ?1 || '@%'
+
 -- name: forget_fact
 DELETE FROM facts WHERE name = ?
 

@@ -1,5 +1,7 @@
 """Announces stored documents to other programs, after their commit."""
 
+from typing import NamedTuple
+
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.extract.content_types import is_html
 from gossamer.extract.crawl_page import is_large
@@ -21,6 +23,14 @@ POSITION_KEY = "announced"
 """The name under which the position in the document stream is stored."""
 
 
+class _Stored(NamedTuple):
+    """A document of a batch."""
+
+    settlement: Settlement
+    text: str | None = None
+    is_announced: bool = True
+
+
 class DocumentAnnouncer(CrawlObserver):
     """Announces every document that a commit has stored, in the order in which they were settled. Holds the documents
     of the open batch and of the one that is being committed."""
@@ -29,14 +39,16 @@ class DocumentAnnouncer(CrawlObserver):
         """`texts`: with the main text of HTML pages. Large pages have none: extracting it would hold up the crawl."""
         self._log = log
         self._texts = texts
-        self._settled: list[Settlement] = []  # in the open batch
-        self._in_commit: list[Settlement] = []
+        self._settled: list[_Stored] = []  # in the open batch
+        self._in_commit: list[_Stored] = []
 
     def settled(
         self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
     ) -> None:
         if settlement.state is _STORED and settlement.capture is not None and not settlement.kept:
-            self._settled.append(settlement)
+            # Here and not after the commit: few documents are processed at a time, and further ones wait in their
+            # queue meanwhile. A commit has hundreds.
+            self._settled.append(_with_text(settlement) if self._texts else _Stored(settlement))
 
     def before_commit(self, batch: Batch, now: Instant) -> None:
         self._in_commit, self._settled = self._settled, []
@@ -48,12 +60,14 @@ class DocumentAnnouncer(CrawlObserver):
         if not in_commit:
             return
         places = {place[0]: place for place in committed.captured}
-        found = []
-        for settled in in_commit:
+        found: list[Announcement | None] = []
+        for settled, text, is_announced in in_commit:
+            if not is_announced:
+                found.append(None)
+                continue
             assert settled.capture is not None and settled.digest is not None
             _, file, offset, length = places[settled.url_id]
             response = settled.capture.response
-            text = _text_of(response) if self._texts else None
             found.append(
                 Announcement(
                     *(response.url, settled.digest, file, offset, length),
@@ -61,6 +75,14 @@ class DocumentAnnouncer(CrawlObserver):
                 )
             )
         self._log.announce(committed.number, found)
+
+
+def _with_text(settlement: Settlement) -> _Stored:
+    assert settlement.capture is not None
+    try:
+        return _Stored(settlement, _text_of(settlement.capture.response))
+    except Exception:  # a page that the extraction cannot handle: readers see a gap, and the crawl goes on
+        return _Stored(settlement, is_announced=False)
 
 
 def _text_of(response: Response) -> str | None:

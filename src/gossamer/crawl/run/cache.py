@@ -1,7 +1,7 @@
 """The cache of a running crawl: opened by its URL, and what is kept there."""
 
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -107,6 +107,20 @@ def read_documents(
         DocumentReader(url, group, consumer, crawl=crawl, new_only=new_only, claim_after=claim_after)
     ) as reader:
         yield from reader.documents(patience)
+
+
+def missing_documents(url: str, crawl: str, group: str, positions: Iterable[str]) -> int:
+    """How many documents of a crawl a group of the stream lacks without having been told. `positions` are what the
+    workers of the crawl have stored (`DocumentLog.position_after`). Raises MissingExtra, UsageError, ConnectionLost."""
+    try:
+        from gossamer.backends.redis import document_reader  # not part of every installation
+    except ImportError as error:
+        raise MissingExtra("the document stream", error.name or "redis", "cluster") from error
+    stored: dict[str, int] = {}
+    for words in map(str.split, positions):
+        for epoch, last in zip(words[::2], words[1::2], strict=True):
+            stored[epoch] = max(int(last), stored.get(epoch, 0))
+    return document_reader.missing_documents(url, crawl, group, stored)
 
 
 def _parse(url: str) -> "CacheAddress":

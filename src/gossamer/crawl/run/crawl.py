@@ -241,6 +241,9 @@ class Crawl:
         await self.resolver.close()
         await self.large_pages.close()
         if self.cache is not None:
+            await self.cache.server.flush()
+            if self.cache.documents is not None:
+                self.cache.documents.finish()
             await self.cache.server.close()
         self.reads.close()  # a crawl that never ran may have a query under way
         self.reports.close()

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gossamer.model.states import UrlState
 from gossamer.model.units import Domain, Fingerprint, Instant, Url
@@ -31,6 +31,9 @@ class StatusQueries:
 
     def fact(self, name: str) -> str | None:
         return Metadata(self._db).fact(name)
+
+    def worker_facts(self, name: str) -> Sequence[str]:
+        return [value for (value,) in self._db.fetch_all("worker_facts", name)]
 
     def queue_order(self) -> str | None:
         return Metadata(self._db).order()
