@@ -11,7 +11,7 @@ class Released(Enum):
 
     NEW = "new"  # there was none
     GIVEN = "given"  # it had committed everything: the dates of its hosts are right, by its own clock
-    DEAD = "dead"  # it may have made contacts that no row knows of
+    DEAD = "dead"  # it may have made contacts that no row knows of, because it died or cut them off
     LOST = "lost"  # the store lost commits: it may still be making such contacts, until its lease ends
 
 

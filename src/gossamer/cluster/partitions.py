@@ -1,6 +1,6 @@
 """The partitions that a worker owns: taking, resting, giving up."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from gossamer.cluster.handover import Released, RestPolicy
@@ -50,12 +50,18 @@ class Partitions:
         for part, released in taken:
             self._owned[part] = _Owned(released, now, rested=released in (Released.NEW, Released.GIVEN))
 
-    def give(self, session: Session, parts: Iterable[int]) -> None:
-        """Give partitions up, about which everything is committed with this transaction at the latest."""
+    def give(self, session: Session, parts: Iterable[int], cut_off: Container[int] = ()) -> None:
+        """Give partitions up, about which everything is committed with this transaction at the latest. Those that are
+        `cut_off`, where contacts are on no record, rest as after a death."""
         given = list(parts)
-        states = [Released.GIVEN if self._owned[part].rested else self._owned[part].released for part in given]
+        states = [self._left(self._owned[part], part in cut_off) for part in given]
         changed = session.execute("give_partitions", self._epoch, given, [how.value for how in states])
         assert changed == len(given), f"gave up {given}, of which this worker owns {changed}"
+
+    def _left(self, owned: _Owned, cut_off: bool) -> Released:
+        if not owned.rested:
+            return owned.released
+        return Released.DEAD if cut_off else Released.GIVEN
 
     def on_given(self, parts: Iterable[int]) -> None:
         for part in parts:

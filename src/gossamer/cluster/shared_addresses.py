@@ -79,6 +79,12 @@ class SharedAddresses:
             held.used = until
             held.contacts += held.wanted is not None
 
+    def end_contacts(self, now: Instant) -> None:
+        """All contacts have ended. Those that were not reported were cut off: their addresses rest as after a death."""
+        for address, held in self.held.items():
+            if held.busy:
+                self.release(address, Instant(now + self.policy.rest(Released.DEAD, self.min_gap)))
+
     def close_until(self, address: str, until: Instant, now: Instant) -> None:
         """Not before `until`, because of contacts before this worker was started."""
         if (held := self.held.get(address)) is not None:

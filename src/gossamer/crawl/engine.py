@@ -92,6 +92,10 @@ class CrawlSharing(Protocol):
         """There is nothing to do in the partitions of this worker now; with `may_end`, nor later."""
         ...
 
+    def on_ended(self) -> None:
+        """The engine has ended: no contact is open any more, and nothing more is committed."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class EngineStages:
@@ -444,6 +448,8 @@ class Engine(CrawlObserver):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._queries.close()
+            if self.sharing is not None:
+                self.sharing.on_ended()
 
     async def _prepare_documents(self) -> None:
         """What has to be there before a document is processed. The cache only gets a moment to connect."""

@@ -1,7 +1,7 @@
 """What a worker owns and visits, and the first contact of a host that it has taken over."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
 
@@ -76,3 +76,23 @@ def test_a_host_rests_after_the_death_of_its_last_owner(ownership: PartitionOwne
     first = [contacts.loaded(host_of(partition)).record for partition in (1, 2)]
 
     assert [record and record.next_contact for record in first] == [5.0, 100.0 + policy.longest_gap]
+
+
+def test_partitions_where_contacts_were_cut_off_are_left_as_by_a_dead_worker(ownership: PartitionOwnership) -> None:
+    given: list[object] = []
+
+    class Statements:
+        def execute(self, name: str, *values: object) -> int:
+            given.append((name, *values[1:]))
+            return 2
+
+    policy = rest_policy_for(POLITENESS, TERMS)
+    found = PartitionOwnership(4, Partitions(Epoch(7), policy, TERMS.long_life))
+    found.adopt([Taken(0, Released.GIVEN), Taken(2, Released.GIVEN)], Instant(100.0))
+
+    found.cut_off([2, 3])
+    found.give_all(cast(Database, Statements()))
+    found.cut_off(None)
+    found.give_all(cast(Database, Statements()))
+
+    assert given == [("give_partitions", [0, 2], ["given", "dead"]), ("give_partitions", [0, 2], ["dead", "dead"])]

@@ -30,6 +30,7 @@ from gossamer.crawl.run.crawl import Crawl
 from gossamer.errors import LeaseLost
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.loads import HostLoaded
+from gossamer.model.partition import ID_BITS
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe.snapshot import SharingCounts
 from gossamer.recrawl.budget import PACE, TOKENS
@@ -192,6 +193,13 @@ class Member:
 
     def on_idle(self, *, may_end: bool) -> None:
         self._idleness.begin(may_end=may_end)
+
+    def on_ended(self) -> None:
+        """What was in flight when the engine was stopped, by a signal or an error, is on no record."""
+        crawl = self._parts().crawl
+        self._addresses.end_contacts(crawl.clock.now())
+        open_contacts = {host_id >> ID_BITS for host_id in crawl.requester.open_contacts}
+        self.ownership.cut_off(open_contacts if crawl.store.is_idle else None)
 
     # --- alongside the crawl ------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ class PartitionOwnership:
         self.is_retired = False
         """Takes no partitions any more."""
         self._owned = owned
+        self._cut_off: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         """How many it owns."""
@@ -113,11 +114,15 @@ class PartitionOwnership:
         self.owned.numbers = self._owned.numbers()
         writer.forget_rows()
 
+    def cut_off(self, parts: Iterable[int] | None) -> None:
+        """No contact is open any more; those of hosts in these partitions (None: in any) are on no record."""
+        self._cut_off = frozenset(self._owned.numbers() if parts is None else parts)
+
     def give_all(self, db: Database) -> None:
         """In the last transaction that concerns them: give up all partitions; `retire` follows once that is
         committed."""
         if parts := self._owned.numbers():
-            self._owned.give(db, parts)
+            self._owned.give(db, parts, self._cut_off)
 
     def retire(self) -> None:
         """Everything was given up; take no others."""
