@@ -37,6 +37,10 @@ _OF_SEVERAL = {"target_session_attrs": "read-write"}
 """The same if the URL names several servers: the primary, also for readers. A crawl must read what it has just
 committed."""
 
+CONNECTIONS = 7
+"""Of a worker, at most: one that commits, one for heartbeats, one for addresses, one for orders and the live status,
+two that read, and one more that reads while limits or orders are applied."""
+
 IDLE_SECONDS = 5.0
 """A transaction whose client does nothing for longer is ended by the server."""
 _SESSION = """
@@ -192,7 +196,7 @@ class Address:
         elif "starting up" in said or "shutting down" in said or "recovery mode" in said:
             remedy = "try again in a moment"
         elif "too many" in said or "reserved for" in said:
-            remedy = "raise max_connections of the server; a crawl needs three connections"
+            remedy = f"raise max_connections of the server; a worker needs {CONNECTIONS} connections"
         elif "pg_hba.conf" in said:
             remedy = "allow this user and machine in the server's pg_hba.conf"
         else:

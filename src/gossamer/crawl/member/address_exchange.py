@@ -1,4 +1,4 @@
-"""Exchanges addresses with other workers (`cluster.shared_addresses`), on a connection of its own."""
+"""Exchanges addresses with other workers (`cluster.shared_addresses`), on a connection that no commit delays."""
 
 import asyncio
 from contextlib import suppress
@@ -39,6 +39,3 @@ class AddressExchange:
         held = GatePlan((), self._addresses.rests(now))
         with suppress(StoreFailed):
             exchange(self._session, self._epoch, held)
-
-    def close(self) -> None:
-        self._session.close()

@@ -1,6 +1,7 @@
 """This process as one of the workers that share a crawl: it joins, runs alongside the crawl, and leaves."""
 
 import asyncio
+from contextlib import closing
 from typing import NamedTuple
 
 from gossamer.clock import Clock, ServerClock, boot_time
@@ -102,10 +103,10 @@ class Member:
         self.holds = HostHolds(self.ownership, self.store)
         self._first_contacts = FirstContacts(self.ownership, policy, politeness, agent)
         self._addresses = SharedAddresses(policy, politeness.min_delay, kept_for=terms.ttl)
-        self._exchange = AddressExchange(tables.open_session(terms.waiting), life.epoch, self._addresses)
+        self._exchange = AddressExchange(session, life.epoch, self._addresses)
         self._run = SharedRun(session, life.epoch)
         self._idleness = Idleness()
-        self._metrics = SharingMetrics(session, life.name, self.heartbeat, self.ownership)
+        self._metrics = SharingMetrics(self.store, life.name, self.heartbeat, self.ownership)
 
     # --- before the crawl runs ---------------------------------------------------------------------
 
@@ -289,7 +290,8 @@ class Member:
     def on_history_lost(self) -> None:
         """The store has lost commits: all workers start again with empty memories. For any thread. Raises
         StoreFailed."""
-        raise_generation(self._session, self._joined.generation)
+        with closing(self._tables.open_session(self._terms.waiting)) as session:
+            raise_generation(session, self._joined.generation)
 
     def abandon(self) -> None:
         """The crawl cannot be opened: end this life, and let others have what it took over. Raises StoreFailed."""
@@ -301,7 +303,6 @@ class Member:
     def close(self) -> None:
         self.heartbeat.stop()
         self._session.close()
-        self._exchange.close()
 
     def _membership_on(self, session: Session) -> Membership:
         return _membership(session, self.life, self._terms)

@@ -41,7 +41,6 @@ from gossamer.store.ports import Database
 from gossamer.store.table.bulk_changes import DROPPED, MOST
 from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.orders import Order, OrderState, OrderTable, Settings, answer_order
-from gossamer.store.threads import ConnectionThread
 
 SEEDS, DEAD, READMIT, STOP = "seeds", "dead", "readmit", "stop"
 """The kinds of orders: seeds to add; dead letters to requeue or drop; a host whose dropped URLs are to be requeued; the
@@ -109,7 +108,7 @@ class Steering:
         self._takes_orders = False
         self._applied_rules = -1  # the version of what workers share; unknown
         self._seeds = -1  # how many there are; unknown
-        self._connection = ConnectionThread(opened.crawl.tables.open_steering, "gossamer-orders")
+        self._connection = opened.steering
         self._canonicaliser = canonicaliser_for(config)
         self._changing = asyncio.Lock()  # one change of rules at a time
         self._enforcement: asyncio.Task[None] | None = None
@@ -167,7 +166,6 @@ class Steering:
                 task.cancel()
             self._opened.live.steering = None
             self._has_ended = True
-            connection.close()
 
     def _must_look(self) -> bool:
         member = self._member
