@@ -282,6 +282,7 @@ class Life:
 
     def _be_idle(self, waiting: bool) -> None:
         if not waiting and self._every("give back", 0.1):
+            self._grants.keep(len(self._batch))
             self._repeat(self._grants.give_back)
         if self._every("end", 0.03):
             self._commit(lambda: crawl_end.finish(self._session))
