@@ -165,7 +165,9 @@ class Life:
         while True:
             self._turn()
             view = self._heartbeat.view
-            if self._heartbeat.ended or (view is not None and view.generation != joined.generation):
+            if self._heartbeat.end is not None:
+                raise self._heartbeat.end
+            if view is not None and view.generation != joined.generation:
                 raise LeaseLost(self.epoch)
             if view is None:
                 time.sleep(PAUSE)

@@ -7,10 +7,10 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from gossamer.cluster.fence import reason_of_end
 from gossamer.cluster.handover import Released, RestPolicy
 from gossamer.cluster.membership import TakenGate
 from gossamer.cluster.ports import Session
-from gossamer.errors import LeaseLost
 from gossamer.model.units import Epoch, Instant, Seconds
 
 ASK_AGAIN = Seconds(0.05)
@@ -133,10 +133,10 @@ class SharedAddresses:
 
 
 def exchange(session: Session, epoch: Epoch, plan: GatePlan) -> GateAnswer:
-    """Run a plan, in one transaction. Raises LeaseLost, StoreFailed."""
+    """Run a plan, in one transaction. Raises WorkerEnded, StoreFailed."""
     with session.transaction():
         if session.fetch_value("confirm_alive", epoch) is None:
-            raise LeaseLost(epoch)
+            raise reason_of_end(session, epoch)
         if plan.release:
             addresses, rests = zip(*plan.release, strict=True)
             session.execute("release_gates", epoch, list(addresses), list(rests))

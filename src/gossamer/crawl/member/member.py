@@ -28,7 +28,7 @@ from gossamer.crawl.member.shared_store import SharedStore, SharedTables, StoreA
 from gossamer.crawl.member.worker import WorkerFile, WorkerLife
 from gossamer.crawl.member.worker_figures import FigurePublisher, SharingMetrics
 from gossamer.crawl.run.crawl import Crawl
-from gossamer.errors import LeaseLost
+from gossamer.errors import HistoryLost, LeaseLost
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.loads import HostLoaded
 from gossamer.model.units import HostKey, Instant
@@ -231,7 +231,9 @@ class Member:
         while True:
             self._turned = boot_time()
             view = self.heartbeat.view
-            if self.heartbeat.ended or (view is not None and view.generation != self._joined.generation):
+            if self.heartbeat.end is not None:
+                raise self.heartbeat.end
+            if view is not None and view.generation != self._joined.generation:
                 raise LeaseLost(self.life.epoch)
             self.permit.cut_off_at_end()
             await asyncio.sleep(TURN)
@@ -282,8 +284,12 @@ class Member:
             self._membership_on(db).leave()
 
         parts = self._parts()
-        self._exchange.give_all(parts.crawl.clock.now())
-        parts.writer.end(give_all)
+        try:
+            self._exchange.give_all(parts.crawl.clock.now())
+            parts.writer.end(give_all)
+        except HistoryLost:
+            self.on_history_lost()
+            raise
         self.ownership.retire()
         self._file.save(self.name, [])
 
