@@ -19,6 +19,9 @@ KEPT_CONTACTS = 10
 """An address that another worker wants is given up after this number of further contacts at the latest."""
 IDLE = Seconds(30.0)
 """An address is given up when it was not contacted for this long."""
+LOOK = Seconds(1.0)
+"""Between two exchanges at most, also if this worker knows of nothing to exchange: the table may know of an address
+that is its own, because an answer was lost, and that others want."""
 
 
 @dataclass(slots=True)
@@ -58,6 +61,7 @@ class SharedAddresses:
     _asked: set[str] = field(default_factory=set)
     _leaving: set[str] = field(default_factory=set)
     _closed: dict[str, Instant] = field(default_factory=dict)
+    _looked: Instant = Instant(0.0)
 
     def acquire(self, address: str, now: Instant) -> Instant | None:
         """None: it is ours until `release`. Otherwise, when to try again."""
@@ -97,7 +101,10 @@ class SharedAddresses:
         release = tuple((a, Seconds(max(self.held[a].not_before - now, 0.0))) for a in sorted(self._leaving))
         take = tuple(sorted(self._asked - self.held.keys()))
         self._asked.clear()
-        return GatePlan(take, release) if take or release or self.held else None
+        if not (take or release or self.held) and 0 <= now - self._looked < LOOK:
+            return None
+        self._looked = now
+        return GatePlan(take, release)
 
     @property
     def has_requests(self) -> bool:
