@@ -44,6 +44,7 @@ two that read, and one more that reads while limits or orders are applied."""
 IDLE_SECONDS = 5.0
 """A transaction whose client does nothing for longer is ended by the server."""
 _SESSION = """
+SET default_transaction_isolation = 'read committed';
 SET lock_timeout = '5s';
 SET statement_timeout = '30s';
 SET tcp_user_timeout = '10s';
@@ -57,8 +58,9 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
 """
-"""A session does not outlive its client, and a statement follows the indexes that it was written for, whatever the
-statistics of a table say that was empty when they were collected."""
+"""A statement sees what was committed before it (in the end of a crawl, after it has waited for a lock), whatever the
+role is set to. A session does not outlive its client, and a statement follows the indexes that it was written for,
+whatever the statistics of a table say that was empty when they were collected."""
 
 
 ANSWER_SECONDS = 35.0
