@@ -125,11 +125,13 @@ class LeaseLost(WorkerEnded):
 class HistoryLost(WorkerEnded):
     """The store has lost commits that it had acknowledged. All workers have to start again with empty memories."""
 
-    def __init__(self, epoch: int, commits: int, known: int | None) -> None:
-        found = "no commits" if known is None else f"{known} commits"
+    def __init__(self, epoch: int, commits: int | None = None, known: int | None = None) -> None:
+        """`commits` of the worker, and how many the store knows of; None: it does not know the worker."""
+        found = "has lost commits of" if known is None else f"knows of {known} commits by"
+        made = "" if commits is None else f", which has made {commits} commits"
         super().__init__(
-            f"the store knows of {found} by this worker (epoch {epoch}), which has made {commits}: it was restored "
-            "from a copy, or a standby took over that was behind; use a synchronous standby"
+            f"the store {found} this worker (epoch {epoch}){made}: it was restored from a copy, or a standby took over "
+            "that was behind; use a synchronous standby"
         )
         self.epoch = epoch
 

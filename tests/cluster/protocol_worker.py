@@ -165,7 +165,9 @@ class Life:
         while True:
             self._turn()
             view = self._heartbeat.view
-            if self._heartbeat.ended or (view is not None and view.generation != joined.generation):
+            if self._heartbeat.end is not None:
+                raise self._heartbeat.end
+            if view is not None and view.generation != joined.generation:
                 raise LeaseLost(self.epoch)
             if view is None:
                 time.sleep(PAUSE)
@@ -282,6 +284,7 @@ class Life:
 
     def _be_idle(self, waiting: bool) -> None:
         if not waiting and self._every("give back", 0.1):
+            self._grants.keep(len(self._batch))
             self._repeat(self._grants.give_back)
         if self._every("end", 0.03):
             self._commit(lambda: crawl_end.finish(self._session))

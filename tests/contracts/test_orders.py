@@ -11,6 +11,7 @@ from gossamer.model.batch import Batch, SeedRecord
 from gossamer.model.task import Via
 from gossamer.model.units import HostKey, Instant, Url
 from gossamer.store.table.orders import Answer, LiveRow, Order, OrderState, OrderTable, Settings
+from gossamer.store.threads import ConnectionThread
 from tests.backends.table_store import AnyTables, Store, candidate, not_in_memory, settlement, sqlite_only
 
 NOW = Instant(1_700_000_000.0)
@@ -149,7 +150,8 @@ def test_orders_are_added_while_the_writer_has_its_connection_open(store: Store,
 
 
 def test_a_live_status_is_replaced_read_and_cleared(store: Store, tables: AnyTables) -> None:
-    with closing(LiveRow(tables.open_steering, "one")) as live, closing(LiveRow(tables.open_steering, "two")) as other:
+    first, second = (ConnectionThread(tables.open_steering, "live") for _ in range(2))
+    with closing(LiveRow(first, "one")) as live, closing(LiveRow(second, "two")) as other:
         assert live.read() == []
         for status in (b'{"process": 1}', b"\xff\x00"):
             live.write(status)
@@ -165,7 +167,7 @@ def test_a_live_status_that_cannot_be_kept_is_lost_without_an_error() -> None:
     def fails() -> None:
         raise StoreFailed("the server is gone")
 
-    live = LiveRow(fails, "one")  # type: ignore[arg-type]
+    live = LiveRow(ConnectionThread(fails, "live"), "one")  # type: ignore[arg-type]
 
     live.write(b"status")
     live.clear()

@@ -14,6 +14,7 @@ from threading import Event
 import psycopg
 import pytest
 
+from gossamer.backends.postgres.address import CONNECTIONS
 from gossamer.lab.simweb.audit import forbidden_requests, ground_truth
 from gossamer.model.units import Seconds
 from tests.backends.postgres.postgres_databases import PostgresDatabases
@@ -208,6 +209,34 @@ def test_a_worker_that_is_drained_leaves_and_the_others_go_on(
             assert first.ended().report["finished"] is True
             check_whole(stage)
     assert violations(stage) == []
+
+
+def test_a_worker_has_as_many_connections_as_its_documentation_says(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    """The two that read are those of the frontier and of everything else; one more reads while limits are applied."""
+    web = small_web(seed=9, hosts=12, pages=200, fault_rate=0.0)
+    with postgres_databases.one() as url, ExitStack() as running:
+        options = [*OPTIONS, "--store", url, "--unsafe-store"]
+        stage = running.enter_context(scene(tmp_path / "web", web, options, RETRY + TTL))
+        crawl = running.enter_context(Command(*stage.command))
+        wait_until(lambda: answered(stage.log) > 30 or not crawl.runs, "pages")
+        counted = open_connections(url)
+        assert crawl.runs, crawl.ended()
+
+    assert counted == {"gossamer worker": 3, "gossamer reader": 2, "gossamer steering": 1}
+    assert sum(counted.values()) + 1 == CONNECTIONS
+
+
+def open_connections(url: str) -> dict[str, int]:
+    """How many of each kind there are."""
+    with psycopg.connect(url) as db:
+        return dict(
+            db.execute(
+                "SELECT application_name, count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                "AND pid <> pg_backend_pid() AND backend_type = 'client backend' GROUP BY 1"
+            ).fetchall()
+        )
 
 
 def test_a_crawl_whose_only_worker_was_killed_can_be_changed_once_that_is_certain(

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from gossamer.cluster.ports import Session
-from gossamer.errors import HistoryLost, LeaseLost
+from gossamer.errors import HistoryLost, LeaseLost, WorkerEnded
 from gossamer.model.units import Epoch
 
 T = TypeVar("T")
@@ -86,6 +86,12 @@ class Fence:
             case Passage.LOST | Passage.OPEN:
                 # Open: it was not when the transaction began. No commit of a living worker makes it so.
                 raise HistoryLost(self.epoch, self.commits, None if row is None else row[1])
+
+
+def reason_of_end(session: Session, epoch: Epoch) -> WorkerEnded:
+    """Why a worker is not alive: it was declared dead, or its row is gone, which it never is unless commits were lost.
+    Raises StoreFailed."""
+    return HistoryLost(epoch) if session.fetch_one("fence_state", epoch) is None else LeaseLost(epoch)
 
 
 def raise_generation(session: Session, generation: int) -> None:

@@ -4,10 +4,11 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gossamer.cluster.fence import reason_of_end
 from gossamer.cluster.lease import Lease, LeaseTerms
 from gossamer.cluster.ports import Session
 from gossamer.cluster.watch import Silent, Watch
-from gossamer.errors import StoreFailed
+from gossamer.errors import StoreFailed, WorkerEnded
 from gossamer.model.units import Epoch
 
 _LOOKS = 8
@@ -44,7 +45,7 @@ class Heartbeat:
 
     `now` is a clock that counts the time that the machine is suspended, `turned` says when on this clock the event loop
     last turned, `stats` what operators see of this worker, `rules_version` which rules it has applied. `lease`, `view`,
-    `ended` and `failure` may be read by any thread.
+    `end` and `failure` may be read by any thread.
     """
 
     def __init__(
@@ -60,8 +61,8 @@ class Heartbeat:
     ) -> None:
         self.lease = Lease(terms)
         self.view: View | None = None
-        self.ended = False
-        """The worker is dead: it exits."""
+        self.end: WorkerEnded | None = None
+        """Why this life is over: the worker exits."""
         self.failure: StoreFailed | None = None
         """Why the last heartbeat was not answered."""
         self._session, self._epoch, self._terms = session, epoch, terms
@@ -83,7 +84,7 @@ class Heartbeat:
 
     def _run(self) -> None:
         try:
-            while not self._stopping.is_set() and not self.ended:
+            while not self._stopping.is_set() and self.end is None:
                 self.send()
                 self._pause()
         finally:
@@ -121,22 +122,22 @@ class Heartbeat:
             self.failure = error
             self._watch.restart()  # after an outage all can renew before anybody is declared dead
             return
-        self.failure = None
-        if view is None:
+        except WorkerEnded as end:
             self.lease.revoke()
-            self.ended = True
+            self.end = end
             return
+        self.failure = None
         self.lease.renew(sent)
         others = {member.epoch: member.beat for member in view.members if member.epoch != self._epoch}
         # The clock is read after the counters: what was read had been sent before.
         self.view = view._replace(silent=tuple(self._watch.observe(others, self._now())))
 
-    def _exchange(self) -> View | None:
-        """None: this worker is dead."""
+    def _exchange(self) -> View:
+        """Raises WorkerEnded, StoreFailed."""
         session = self._session
         with session.transaction():
             if session.fetch_value("confirm_alive", self._epoch) is None:
-                return None
+                raise reason_of_end(session, self._epoch)
             session.execute("beat", self._epoch, self._stats(), self._rules_version())
             state, generation, rules_version, _, _ = session.fetch_one("crawl_now") or ()
             members = tuple(Member(*row) for row in session.fetch_all("members"))

@@ -4,8 +4,8 @@ meanwhile.
 Needed when a robots.txt redirects to a host in a partition of another worker. The asker sends a message to the inbox of
 that partition. When the host is idle and has rested, its owner deletes the message and moves the host's next contact
 ahead, in one transaction; only the owner ever writes the row of a host. The asker sees both, and has a short time for
-its request. Afterwards it returns the host, with the rest that the contact requires. A host that has no row yet is held
-in the memory of the owner, until the hold ends by itself.
+its request. Afterwards it returns the host, with the rest that the contact requires. The owner creates the row of a
+host that has none, so that its hold lasts when the partition changes hands.
 """
 
 import json
@@ -39,7 +39,7 @@ def host_of(message: Message) -> HostKey:
 
 
 def grant(session: Session, message: Message, now: Instant) -> None:
-    """In a transaction behind the fence, by the owner of the host, which is idle and has rested."""
+    """In a transaction behind the fence, by the owner of the host, which has a row, is idle and has rested."""
     inbox.delete(session, [message])
     session.execute("hold_host", host_of(message), now + HELD_FOR)
 

@@ -39,6 +39,7 @@ class PageGrants:
         self._session, self._fence = session, fence
         self.granted = 0
         """Pages that this worker may store in its life."""
+        self._on_record = 0  # of these, in the table
         self.limited = True
         """Whether the crawl has a limit; assumed until it is known."""
 
@@ -50,18 +51,28 @@ class PageGrants:
         """Ask for more pages. Returns how many were added. Raises what `Fence.run` raises."""
         before = max(self.granted, self._fence.stored)
         self.granted, self.limited = self._fence.run(self._raise)
+        self._on_record = self.granted
         return self.granted - before
 
-    def lower_to(self, pages: int) -> None:
-        """The limit may have changed: until the next `ask`, keep only what is stored or in progress."""
-        self.granted = min(self.granted, pages) if self.limited else pages
+    def keep(self, unsettled: int) -> None:
+        """When idle, before `give_back`, where visits are started: only what is stored or in progress."""
+        self.granted = min(self.granted, self._fence.stored + unsettled)
+
+    def on_limit_changed(self, unsettled: int) -> None:
+        """The same; there may be a limit where there was none. Until the next `ask` no visit starts."""
+        if self.limited:
+            self.keep(unsettled)
+        else:
+            self.granted = self._fence.stored + unsettled
+            self.limited = True
 
     def give_back(self) -> None:
-        """When idle: keep only what is stored. Raises what `Fence.run` raises."""
-        stored = self._fence.stored
-        if self.granted > stored:
-            self._fence.run(lambda: self._session.execute("set_grant", self._fence.epoch, stored))
-            self.granted = stored
+        """Have others use what was not kept. Raises what `Fence.run` raises."""
+        # Lowered only after this, `granted` would let a visit start for a page that another worker has got meanwhile.
+        if self.granted < self._on_record:
+            granted = self.granted
+            self._fence.run(lambda: self._session.execute("set_grant", self._fence.epoch, granted))
+            self._on_record = granted
 
     def _raise(self) -> tuple[int, bool]:
         found = self._session.fetch_one("lock_crawl")

@@ -7,10 +7,10 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from gossamer.cluster.fence import reason_of_end
 from gossamer.cluster.handover import Released, RestPolicy
 from gossamer.cluster.membership import TakenGate
 from gossamer.cluster.ports import Session
-from gossamer.errors import LeaseLost
 from gossamer.model.units import Epoch, Instant, Seconds
 
 ASK_AGAIN = Seconds(0.05)
@@ -19,6 +19,9 @@ KEPT_CONTACTS = 10
 """An address that another worker wants is given up after this number of further contacts at the latest."""
 IDLE = Seconds(30.0)
 """An address is given up when it was not contacted for this long."""
+LOOK = Seconds(1.0)
+"""Between two exchanges at most, also if this worker knows of nothing to exchange: the table may know of an address
+that is its own, because an answer was lost, and that others want."""
 
 
 @dataclass(slots=True)
@@ -58,6 +61,7 @@ class SharedAddresses:
     _asked: set[str] = field(default_factory=set)
     _leaving: set[str] = field(default_factory=set)
     _closed: dict[str, Instant] = field(default_factory=dict)
+    _looked: Instant = Instant(0.0)
 
     def acquire(self, address: str, now: Instant) -> Instant | None:
         """None: it is ours until `release`. Otherwise, when to try again."""
@@ -103,7 +107,10 @@ class SharedAddresses:
         release = tuple((a, Seconds(max(self.held[a].not_before - now, 0.0))) for a in sorted(self._leaving))
         take = tuple(sorted(self._asked - self.held.keys()))
         self._asked.clear()
-        return GatePlan(take, release) if take or release or self.held else None
+        if not (take or release or self.held) and 0 <= now - self._looked < LOOK:
+            return None
+        self._looked = now
+        return GatePlan(take, release)
 
     @property
     def has_requests(self) -> bool:
@@ -139,10 +146,10 @@ class SharedAddresses:
 
 
 def exchange(session: Session, epoch: Epoch, plan: GatePlan) -> GateAnswer:
-    """Run a plan, in one transaction. Raises LeaseLost, StoreFailed."""
+    """Run a plan, in one transaction. Raises WorkerEnded, StoreFailed."""
     with session.transaction():
         if session.fetch_value("confirm_alive", epoch) is None:
-            raise LeaseLost(epoch)
+            raise reason_of_end(session, epoch)
         if plan.release:
             addresses, rests = zip(*plan.release, strict=True)
             session.execute("release_gates", epoch, list(addresses), list(rests))

@@ -224,10 +224,10 @@ class Engine(CrawlObserver):
         if self._delivery is not None and (pace := self._delivery.pace) < 1.0:
             free = min(free, max(1, int(pace * limits.concurrency)) - len(self._slots))
         if self.sharing is not None:
-            room = self.sharing.page_room(len(self._slots) + len(self.documents))
+            room = self.sharing.page_room(self.unsettled)
             return free if room is None else min(free, room)
         if limits.max_pages is not None:  # every visit in progress may become a page, and the limit is exact
-            free = min(free, limits.max_pages - self.pages - len(self._slots) - len(self.documents))
+            free = min(free, limits.max_pages - self.pages - self.unsettled)
         return free
 
     def _order_is_known(self) -> bool:
@@ -263,6 +263,11 @@ class Engine(CrawlObserver):
             assert task is not None
             self._slots.release(task)
             self.pump_soon()
+
+    @property
+    def unsettled(self) -> int:
+        """Visits that were started and have no outcome in a batch yet: each may become a page."""
+        return len(self._slots) + len(self.documents)
 
     @property
     def in_flight(self) -> int:

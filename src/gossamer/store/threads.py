@@ -76,6 +76,14 @@ class ConnectionThread:
         """What `use` returns. Raises StoreFailed."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, use)
 
+    def run_from_thread(self, use: Callable[[Database], T]) -> T:
+        """The same for another thread, which waits. Raises StoreFailed, also after `close`."""
+        try:
+            running = self._thread.submit(self._run, use)
+        except RuntimeError as error:
+            raise StoreFailed("the connection is closed") from error
+        return running.result()
+
     def _run(self, use: Callable[[Database], T]) -> T:
         try:
             if self._db is None:

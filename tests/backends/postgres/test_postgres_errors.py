@@ -165,6 +165,26 @@ def _is_refused(url: str) -> bool:
     return False
 
 
+def test_statements_see_what_was_committed_before_them_whatever_the_database_is_set_to(
+    postgres_databases: PostgresDatabases,
+) -> None:
+    """The end of a crawl asks under a lock for which it may have waited."""
+    with postgres_databases.blank() as url, psycopg.connect(url, autocommit=True) as server:
+        tables = PostgresTables(url, unsafe=True)
+        server.execute("ALTER ROLE CURRENT_USER SET default_transaction_isolation = 'repeatable read'")
+        try:
+            writer = tables.open_writer()
+        finally:
+            server.execute("ALTER ROLE CURRENT_USER RESET default_transaction_isolation")
+        with writer.transaction():
+            before = writer.fetch_value("rules_version")
+            server.execute("UPDATE crawl SET rules_version = rules_version + 1")
+            after = writer.fetch_value("rules_version")
+        writer.close()
+
+    assert after == before + 1
+
+
 def test_a_failure_that_the_block_ignores_is_a_failure_of_the_transaction(
     postgres_databases: PostgresDatabases,
 ) -> None:

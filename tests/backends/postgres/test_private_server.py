@@ -15,9 +15,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from gossamer.backends.postgres.address import CONNECTIONS
 from gossamer.backends.postgres.private_server import PrivateServer, has_private_server, private_server
 from gossamer.backends.postgres.server_programs import account_for, binary_places, choose_binaries
 from gossamer.errors import DirectoryError, NotThisCrawl, StoreFailed, UsageError
+from gossamer.model.partition import PARTITIONS
 from tests.integration.crawl_process import wait_until
 from tests.postgres_server import PATIENCE, SETTINGS, binaries, is_running, kill_server, open_folder
 
@@ -136,13 +138,14 @@ def test_the_database_is_safe_and_has_room_for_many_workers(empty: Path) -> None
         "synchronous_commit": "on",
         "server_encoding": "UTF8",
         "listen_addresses": "",
-        "max_connections": "300",
+        "max_connections": "500",
     }
     with private_server(empty, places=[binaries()]) as server, psycopg.connect(server.url) as db:
         found = db.execute("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", [[*asked]]).fetchall()
         place = db.execute("SELECT datname, datcollate FROM pg_database WHERE datname = current_database()").fetchone()
 
     assert dict(found) == asked
+    assert int(asked["max_connections"]) > PARTITIONS * CONNECTIONS
     assert place == ("gossamer", "C")
 
 

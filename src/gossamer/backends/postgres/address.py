@@ -37,9 +37,14 @@ _OF_SEVERAL = {"target_session_attrs": "read-write"}
 """The same if the URL names several servers: the primary, also for readers. A crawl must read what it has just
 committed."""
 
+CONNECTIONS = 7
+"""Of a worker, at most: one that commits, one for heartbeats, one for addresses, one for orders and the live status,
+two that read, and one more that reads while limits or orders are applied."""
+
 IDLE_SECONDS = 5.0
 """A transaction whose client does nothing for longer is ended by the server."""
 _SESSION = """
+SET default_transaction_isolation = 'read committed';
 SET lock_timeout = '5s';
 SET statement_timeout = '30s';
 SET tcp_user_timeout = '10s';
@@ -53,8 +58,9 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
 """
-"""A session does not outlive its client, and a statement follows the indexes that it was written for, whatever the
-statistics of a table say that was empty when they were collected."""
+"""A statement sees what was committed before it (in the end of a crawl, after it has waited for a lock), whatever the
+role is set to. A session does not outlive its client, and a statement follows the indexes that it was written for,
+whatever the statistics of a table say that was empty when they were collected."""
 
 
 ANSWER_SECONDS = 35.0
@@ -192,7 +198,7 @@ class Address:
         elif "starting up" in said or "shutting down" in said or "recovery mode" in said:
             remedy = "try again in a moment"
         elif "too many" in said or "reserved for" in said:
-            remedy = "raise max_connections of the server; a crawl needs three connections"
+            remedy = f"raise max_connections of the server; a worker needs {CONNECTIONS} connections"
         elif "pg_hba.conf" in said:
             remedy = "allow this user and machine in the server's pg_hba.conf"
         else:

@@ -57,7 +57,7 @@ _LONGEST_SOCKET = 103
 _LARGE_LOG = 10_000_000
 _SETTINGS = """
 # For a crawl. Changes take effect when the server is started again.
-max_connections = 300  # 64 workers with four each, and readers
+max_connections = 500  # 64 workers with seven each, and readers
 shared_buffers = 128MB
 log_min_messages = warning
 log_checkpoints = off

@@ -93,6 +93,7 @@ class CrawlEnd:
                 crawl.store.batch.count_links = True
                 await crawl.store.until_commit()
                 continue
+            grants.keep(crawl.engine.unsettled)
             await self._store.call(lambda _: grants.give_back())  # also if the crawl goes on: others may use them
             may_end = idleness.may_end and not crawl.engine.is_kept_open
             if may_end and (state := await self._store.write(_finish)) is not None:

@@ -1,5 +1,7 @@
 """Lends hosts of this worker to others that have to contact them once: the owner's side of `cluster.host_holds`."""
 
+from typing import NamedTuple
+
 from gossamer.cluster import host_holds
 from gossamer.cluster.inbox import Message
 from gossamer.crawl.member.first_contact import FirstContacts
@@ -8,6 +10,12 @@ from gossamer.crawl.member.shared_store import SharedStore
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.model.units import Instant
 from gossamer.store.ports import Database
+from gossamer.store.table.writer import TableWriter
+
+
+class _Granted(NamedTuple):
+    at: Instant
+    created: int  # rows of hosts
 
 
 class HostLending:
@@ -33,20 +41,28 @@ class HostLending:
         try:
             await crawl.store.until_committed()  # its last contact is on record
 
-            def grant(db: Database) -> Instant | None:
-                if not self._ownership.owns(message.part):
-                    return None
-                now = crawl.clock.now()  # in each attempt: the store may have been away for longer than a hold
-                host_holds.grant(db, message, now)
-                return now
-
-            granted: Instant | None = await self._store.write(grant)
+            granted = await self._store.call(lambda writer: self._grant(writer, message))
             if granted is not None:
-                until = Instant(granted + host_holds.HELD_FOR)
+                until = Instant(granted.at + host_holds.HELD_FOR)
+                crawl.counters.count(crawl.store.batch, "hosts", granted.created)
         finally:
             lending.end_lending(host, until, crawl.clock.now())
             crawl.engine.pump_soon()
         return granted is not None
+
+    def _grant(self, writer: TableWriter, message: Message) -> _Granted | None:
+        """In the thread of the store. None: the partition is not ours any more."""
+
+        def grant(db: Database) -> _Granted | None:
+            if not self._ownership.owns(message.part):
+                return None
+            now = self._crawl.clock.now()  # in each attempt: the store may have been away for longer than a hold
+            # What the next owner reads. It might meet the host while the asker contacts it.
+            created = writer.create_host(host_holds.host_of(message))
+            host_holds.grant(db, message, now)
+            return _Granted(now, created)
+
+        return writer.run(grant)
 
     async def take_back(self, message: Message) -> bool:
         """A host was contacted, and rests. False if the message has to wait. Raises StoreFailed, WorkerEnded."""

@@ -1,6 +1,7 @@
 """This process as one of the workers that share a crawl: it joins, runs alongside the crawl, and leaves."""
 
 import asyncio
+from contextlib import closing
 from typing import NamedTuple
 
 from gossamer.clock import Clock, ServerClock, boot_time
@@ -27,7 +28,7 @@ from gossamer.crawl.member.shared_store import SharedStore, SharedTables, StoreA
 from gossamer.crawl.member.worker import WorkerFile, WorkerLife
 from gossamer.crawl.member.worker_figures import FigurePublisher, SharingMetrics
 from gossamer.crawl.run.crawl import Crawl
-from gossamer.errors import LeaseLost
+from gossamer.errors import HistoryLost, LeaseLost
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.loads import HostLoaded
 from gossamer.model.partition import ID_BITS
@@ -103,10 +104,10 @@ class Member:
         self.holds = HostHolds(self.ownership, self.store)
         self._first_contacts = FirstContacts(self.ownership, policy, politeness, agent)
         self._addresses = SharedAddresses(policy, politeness.min_delay, kept_for=terms.ttl)
-        self._exchange = AddressExchange(tables.open_session(terms.waiting), life.epoch, self._addresses)
+        self._exchange = AddressExchange(session, life.epoch, self._addresses)
         self._run = SharedRun(session, life.epoch)
         self._idleness = Idleness()
-        self._metrics = SharingMetrics(session, life.name, self.heartbeat, self.ownership)
+        self._metrics = SharingMetrics(self.store, life.name, self.heartbeat, self.ownership)
 
     # --- before the crawl runs ---------------------------------------------------------------------
 
@@ -238,7 +239,9 @@ class Member:
         while True:
             self._turned = boot_time()
             view = self.heartbeat.view
-            if self.heartbeat.ended or (view is not None and view.generation != self._joined.generation):
+            if self.heartbeat.end is not None:
+                raise self.heartbeat.end
+            if view is not None and view.generation != self._joined.generation:
                 raise LeaseLost(self.life.epoch)
             self.permit.cut_off_at_end()
             await asyncio.sleep(TURN)
@@ -289,15 +292,20 @@ class Member:
             self._membership_on(db).leave()
 
         parts = self._parts()
-        self._exchange.give_all(parts.crawl.clock.now())
-        parts.writer.end(give_all)
+        try:
+            self._exchange.give_all(parts.crawl.clock.now())
+            parts.writer.end(give_all)
+        except HistoryLost:
+            self.on_history_lost()
+            raise
         self.ownership.retire()
         self._file.save(self.name, [])
 
     def on_history_lost(self) -> None:
         """The store has lost commits: all workers start again with empty memories. For any thread. Raises
         StoreFailed."""
-        raise_generation(self._session, self._joined.generation)
+        with closing(self._tables.open_session(self._terms.waiting)) as session:
+            raise_generation(session, self._joined.generation)
 
     def abandon(self) -> None:
         """The crawl cannot be opened: end this life, and let others have what it took over. Raises StoreFailed."""
@@ -309,7 +317,6 @@ class Member:
     def close(self) -> None:
         self.heartbeat.stop()
         self._session.close()
-        self._exchange.close()
 
     def _membership_on(self, session: Session) -> Membership:
         return _membership(session, self.life, self._terms)

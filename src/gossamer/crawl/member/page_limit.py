@@ -67,6 +67,7 @@ class PageLimit:
     def on_limit_changed(self) -> None:
         """There may be another limit."""
         self._limit_changed = True
+        self._grants.on_limit_changed(self._crawl.engine.unsettled)
         self._wants_grant.set()
 
     async def run(self) -> None:
@@ -79,7 +80,7 @@ class PageLimit:
             self._wants_grant.clear()
             if self._limit_changed:
                 self._limit_changed = False
-                grants.lower_to(pages_stored(self._crawl.counters) + engine.in_flight + len(engine.documents))
+                grants.on_limit_changed(engine.unsettled)  # again: an answer may have come since
             if not await self._store.call(lambda _: grants.ask()):
                 if engine.is_resting:
                     self._idleness.begin(may_end=True)

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from gossamer.clock import boot_time
 from gossamer.cluster.heartbeat import Heartbeat
-from gossamer.cluster.ports import Session
 from gossamer.crawl.member.ownership import PartitionOwnership
 from gossamer.crawl.member.page_limit import pages_stored
+from gossamer.crawl.member.shared_store import SharedStore
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.errors import StoreFailed
 from gossamer.observe.snapshot import SharingCounts
@@ -89,8 +89,8 @@ class FigurePublisher:
 class SharingMetrics:
     """What the metrics show of a worker, and of the whole crawl. For the event loop."""
 
-    def __init__(self, session: Session, name: str, heartbeat: Heartbeat, ownership: PartitionOwnership) -> None:
-        self._session, self._name = session, name
+    def __init__(self, store: SharedStore, name: str, heartbeat: Heartbeat, ownership: PartitionOwnership) -> None:
+        self._store, self._name = store, name
         self._heartbeat, self._ownership = heartbeat, ownership
         self._free = self._deaths = 0
 
@@ -98,8 +98,7 @@ class SharingMetrics:
         """Ask the store now and then, until cancelled."""
         while True:
             with suppress(StoreFailed):
-                found = await asyncio.to_thread(self._session.fetch_one, "free_and_deaths", self._name)
-                self._free, self._deaths = found or (0, 0)
+                self._free, self._deaths = await self._store.read(lambda loader: loader.free_and_deaths(self._name))
             await asyncio.sleep(_COUNTS)
 
     def counts(self) -> SharingCounts:

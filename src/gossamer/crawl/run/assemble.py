@@ -103,6 +103,7 @@ from gossamer.reports.readback import read_response
 from gossamer.reports.table.reader import TableReader
 from gossamer.seed.lists import Seed
 from gossamer.seen import SeenTest
+from gossamer.store.ports import Database
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.refusals import RefusalReader
@@ -367,7 +368,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         health=health,
         reads=queries.thread,
         bodies=network.bodies,
-        reports=TableReader(opening.tables.open_reader()),
+        reports=TableReader(stored.reading),
         tables=opening.tables,
         archive=stored.archive.reading,
         delivery=delivery,
@@ -394,6 +395,7 @@ class _Stored(NamedTuple):
     planner: RecrawlPlanner
     writer: TableWriter
     loader: TableLoader
+    reading: Database  # of all partitions, for the reader thread
     queries: StoreQueries
     archive: OpenArchive
 
@@ -407,7 +409,8 @@ def _open_store(opening: Opening, policies: _Policies) -> _Stored:
     planner = recrawl_planner_for(config, known.price, clock.now())
     writer = table_writer(opening, db, archive.captures, planner, policies.ordering)
     loader = TableLoader(opening.tables.open_reader() if opening.member is None else opening.member.open_reader())
-    return _Stored(Metadata(db), known, planner, writer, loader, StoreQueries(loader, ReaderThread()), archive)
+    queries = StoreQueries(loader, ReaderThread())
+    return _Stored(Metadata(db), known, planner, writer, loader, opening.tables.open_reader(), queries, archive)
 
 
 class _Entry(NamedTuple):
@@ -508,7 +511,7 @@ def _readmission_for(
         admission=entry.admission,
         processor=documents.processor,
         sitemaps=documents.sitemaps,
-        reader=RefusalReader(opening.tables.open_reader()),
+        reader=RefusalReader(stored.reading),
         thread=stored.queries.thread,
         read_response=partial(read_response, stored.archive.reading),
         until_all_follow=None if opening.member is None else opening.member.rules.until_all_follow,

@@ -247,7 +247,6 @@ class Crawl:
             await self.cache.server.close()
         self.reads.close()  # a crawl that never ran may have a query under way
         self.reports.close()
-        self.engine.readmission.close()
         self.loader.close()
         if self.member is not None:
             self.store.finish()  # a server that is away is not waited for any more

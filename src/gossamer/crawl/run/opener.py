@@ -39,6 +39,7 @@ from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 from gossamer.reports.table.reader import TableEditor, TableReader
 from gossamer.store.ports import Database, LiveStatus, Tables
 from gossamer.store.table.orders import LiveRow
+from gossamer.store.threads import ConnectionThread
 
 if TYPE_CHECKING:
     from gossamer.backends.objects.storage import ObjectStorage
@@ -137,7 +138,7 @@ def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str 
     """Where a worker of a crawl leaves its status: in its directory, or in a store that is not there."""
     if is_on_server(location):
         open_database = open_part_database if read_only else open_steering
-        return LiveRow(lambda: open_database(location), worker)
+        return LiveRow(ConnectionThread(lambda: open_database(location), "gossamer-live-row"), worker)
     return StatusFile(location.directory / STATUS)
 
 

@@ -446,6 +446,3 @@ class Readmission:
         if url.reason in TRAP_CUTS and rules.may_be_cut(host):
             return False
         return rules.may_enter(target, host, url.depth) is None
-
-    def close(self) -> None:
-        self._reader.close()

@@ -14,7 +14,7 @@ from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
 from gossamer.crawl.run.live import LivePublisher
-from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.location import CrawlLocation, is_on_server
 from gossamer.crawl.run.opener import SOLE_WORKER, live_status
 from gossamer.crawl.run.page_log import PATIENCE, PageLog
 from gossamer.crawl.status import count_seeds, internals_of, max_rss_bytes, queues_of
@@ -38,6 +38,9 @@ from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
 from gossamer.seed.lists import Seed
 from gossamer.sketch import Durations
+from gossamer.store.ports import LiveStatus
+from gossamer.store.table.orders import LiveRow
+from gossamer.store.threads import ConnectionThread
 
 HEARTBEAT_SECONDS = 0.02
 SNAPSHOTS_PER_SCAN = 8
@@ -61,6 +64,7 @@ class Session:
     log: EventLog
     watch: "Watch"
     live: LivePublisher
+    steering: ConnectionThread
 
 
 @asynccontextmanager
@@ -102,15 +106,19 @@ async def session(
     hooked = _start_hooks(crawl, named, TextExtractor(config.content.text), log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     location = CrawlLocation.of(config)._replace(directory=crawl.directory.path)
-    name = SOLE_WORKER if crawl.member is None else crawl.member.name
-    status = live_status(location, read_only=False, worker=name)
+    steering = ConnectionThread(crawl.tables.open_steering, "gossamer-orders")
+    if is_on_server(location):
+        name = SOLE_WORKER if crawl.member is None else crawl.member.name
+        status: LiveStatus = LiveRow(steering, name, is_shared=True)
+    else:
+        status = live_status(location, read_only=False)
     live = LivePublisher(status, watch.snapshot, is_on_server=crawl.member is not None)
     ticking = asyncio.create_task(_tick(watch, display, log, live))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())
     sharing = None if crawl.member is None else asyncio.create_task(_share(crawl))
     try:
-        yield Session(crawl, log, watch, live)
+        yield Session(crawl, log, watch, live, steering)
     except BaseException as error:
         log.event("crawl.failed", error=str(error), kind=type(error).__name__)
         if crawl.member is not None and isinstance(error, HistoryLost):
@@ -129,6 +137,7 @@ async def session(
             sharing.cancel()
             await asyncio.gather(sharing, return_exceptions=True)
         await live.close()
+        steering.close()
         if hooked is not None:
             await hooked.close()
         await crawl.close()

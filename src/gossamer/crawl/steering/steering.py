@@ -23,7 +23,6 @@ from gossamer.observe.snapshot import REST_BOUNDS, Snapshot, SteeringStatus
 from gossamer.store.ports import Database
 from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.orders import Order, OrderTable
-from gossamer.store.threads import ConnectionThread
 
 _BUSY_POLL: Final = 0.005  # seconds until the next look after an order was found
 _OLD: Final = 3600.0  # seconds after which an answer is removed
@@ -58,7 +57,7 @@ class Steering:
         self._poll = store_kind(config.store).poll_seconds
         self._is_served = is_served
         self._takes_orders = False
-        self._connection = ConnectionThread(crawl.tables.open_steering, "gossamer-orders")
+        self._connection = opened.steering
         canonicaliser = canonicaliser_for(config)
         seeds = SeedAdmission(crawl, canonicaliser)
         changes = StateChanges(crawl.store, crawl.admission, crawl.open_reader)
@@ -114,7 +113,6 @@ class Steering:
             self._orders.cancel()
             self._opened.live.steering = None
             self._has_ended = True
-            connection.close()
 
     async def reload(self, config: Config) -> None:
         """Apply another configuration, as `gossamer crawl` does on SIGHUP: its rules and its settings for hosts. The

@@ -138,6 +138,11 @@ class TableLoader:
         """Of the rules that all workers are to apply."""
         return int(self._db.fetch_value("rules_version"))
 
+    def free_and_deaths(self, worker: str) -> tuple[int, int]:
+        """Partitions that no worker owns, and earlier lives of a worker that did not end by leaving."""
+        free, deaths = self._db.fetch_one("free_and_deaths", worker) or (0, 0)
+        return free, deaths
+
     def read_messages(self, parts: list[int], most: int) -> list[tuple[int, int, str, bytes, int]]:
         """Messages in the inboxes of some partitions: partition, id, kind, body, and the version of the rules."""
         return self._db.fetch_all("read_inbox", parts, most)

@@ -19,9 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
-from gossamer.errors import NotThisCrawl, StoreFailed
+from gossamer.errors import StoreFailed
 from gossamer.model.units import Instant
 from gossamer.store.ports import Database
+from gossamer.store.threads import ConnectionThread
 
 T = TypeVar("T")
 
@@ -124,12 +125,11 @@ class Settings:
 class LiveRow:
     """`store.ports.LiveStatus` in a row for each worker."""
 
-    def __init__(self, open_database: Callable[[], Database], worker: str) -> None:
-        """`open_database` opens a connection for steering or, to read, any other: when it is first needed, and again
-        after it has failed."""
-        self._open = open_database
+    def __init__(self, connection: ConnectionThread, worker: str, *, is_shared: bool = False) -> None:
+        """`connection`: for steering or, to read, any other. `is_shared`: it has other users, and stays open."""
+        self._connection = connection
         self._worker = worker
-        self._db: Database | None = None
+        self._is_shared = is_shared
 
     def write(self, status: bytes) -> None:
         self._try(lambda db: db.execute("set_live", self._worker, status))
@@ -142,15 +142,11 @@ class LiveRow:
         self._try(lambda db: db.execute("clear_live", self._worker))
 
     def close(self) -> None:
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+        if not self._is_shared:
+            self._connection.close()
 
     def _try(self, use: Callable[[Database], T]) -> T | None:
         try:
-            if self._db is None:
-                self._db = self._open()
-            return use(self._db)
-        except (StoreFailed, NotThisCrawl):
-            self.close()
+            return self._connection.run_from_thread(use)
+        except StoreFailed:
             return None

@@ -87,6 +87,3 @@ class RefusalReader:
     def robots(self, host_id: HostId) -> list[RobotsRecord]:
         """The robots.txt files of a host."""
         return [RobotsRecord(*row) for row in self._db.fetch_each("host_robots", [(host_id,)])[0]]
-
-    def close(self) -> None:
-        self._db.close()

@@ -27,7 +27,7 @@ from gossamer.model.requeue import REFRESHING, RequeueOrder
 from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
-from gossamer.model.units import HostId, Instant, Url
+from gossamer.model.units import HostId, HostKey, Instant, Url
 from gossamer.store.ports import (
     CaptureFiles,
     Database,
@@ -202,6 +202,13 @@ class TableWriter:
         record."""
         with self._transaction():
             return work(self._db)
+
+    def create_host(self, host: HostKey) -> int:
+        """In the work of `run`: create the row of a host. Returns 0 if there is one, else 1, for the counter `hosts`;
+        the caller counts it."""
+        before = self._hosts.created
+        self._hosts.find_or_create(host)
+        return self._hosts.created - before
 
     def close(self) -> None:
         """Count the links that are not counted yet, and close the archive and the database."""
