@@ -81,7 +81,9 @@ class PageLimit:
             if self._limit_changed:
                 self._limit_changed = False
                 grants.on_limit_changed(engine.unsettled)  # again: an answer may have come since
-            if not await self._store.call(lambda _: grants.ask()):
+            # With nothing to fetch, a worker would only take back what it has just given back for others.
+            is_quiet = self._crawl.frontier.is_quiet
+            if is_quiet or not await self._store.call(lambda _: grants.ask()):
                 if engine.is_resting:
                     self._idleness.begin(may_end=True)
                 await asyncio.sleep(_LOOK)
