@@ -32,7 +32,7 @@ from typing import TextIO
 
 from tests.faults.fleet import Fleet
 from tests.faults.judge import Judge
-from tests.faults.schedule import Event, Schedule
+from tests.faults.schedule import REQUIRED, Event, Schedule
 from tests.faults.server_clock import ServerClock
 from tests.faults.surroundings import Surroundings, lasting_web, small_disk, surroundings
 from tests.integration.crawl_process import Command, Json, wait_until
@@ -43,6 +43,8 @@ from tests.postgres_server import open_folder
 WORKERS = 4
 STUCK_SECONDS = 240.0
 """Without a request or a commit, a crawl that has not finished needs help."""
+SHORT_RUN = 10.0
+"""Minutes up to which any number of faults will do."""
 TURN = 0.05
 
 
@@ -166,7 +168,12 @@ class Run:
             "events": [[event.at, event.kind, event.seconds] for event in events],
             "ended_by_themselves": dict(fleet.deaths),
             "left_out": self._left_out,
-            "problems": [*stuck, *(f"not over: {kind}" for kind in not_over), *judge.problems],
+            "problems": [
+                *stuck,
+                *(f"not over: {kind}" for kind in not_over),
+                *too_few(events, self._options.minutes if self._options.faults is None else 0.0),
+                *judge.problems,
+            ],
         }
 
 
@@ -183,6 +190,15 @@ def recoveries(events: list[Event]) -> dict[str, dict[str, float]]:
             figures |= {"p50": _quantile(times, 0.5), "p99": _quantile(times, 0.99), "longest": round(times[-1], 2)}
         found[kind] = figures
     return found
+
+
+def too_few(events: list[Event], minutes: float) -> list[str]:
+    """The kinds of faults that have happened less often than required in a run of this length."""
+    if minutes <= SHORT_RUN:
+        return []
+    least = {kind: int(number * minutes / 60) for kind, number in REQUIRED.items()}
+    found = {kind: sum(event.kind.startswith(kind) for event in events) for kind in least}
+    return [f"{kind}: {found[kind]} times, {least[kind]} required" for kind in least if found[kind] < least[kind]]
 
 
 def _quantile(times: list[float], share: float) -> float:

@@ -23,10 +23,20 @@ LOOK = 0.05
 """Seconds between two looks whether a fault is over."""
 PATIENCE = 300.0
 """Seconds after which a fault that is not over counts as one that needs help."""
-PAUSES = {"workers": (0.05, 0.6), "database": (0.5, 3.5), "cache": (0.5, 4.0), "storage": (0.5, 3.5)}
+PAUSES = {"workers": (0.05, 0.6), "database": (0.5, 3.0), "cache": (0.2, 2.0), "storage": (0.2, 2.0)}
 """Lease times between two faults of a lane."""
 LONGEST_STEP = 20.0
 """Seconds by which the clock of the database is stepped at most."""
+
+REQUIRED = {
+    "worker killed": 200,
+    "PostgreSQL killed": 50,
+    "Redis killed": 50,
+    "Redis flushed": 20,
+    "Redis failed over by Sentinel": 10,
+    "object storage: cut": 20,
+}
+"""Faults of these kinds at least in an hour, in proportion in a longer or shorter run of more than ten minutes."""
 
 Fault = Callable[[], Awaitable[None]]
 
@@ -72,10 +82,12 @@ class Schedule:
             ],
             "cache": [
                 *[self.kill_cache] * 5,
-                *(self.flush_cache, self.flush_cache, self.fail_cache_over, self.hang_cache, self.fill_cache),
+                *(self.flush_cache, self.flush_cache, self.fail_cache_over, self.hang_cache, self.slow_cache),
+                *(self.fill_cache, self.forbid_cache_writes, self.deny_cache_commands),
             ],
             "storage": [
-                *(self._storage_fault(kind) for kind in ("cut", "503", "403", "507", "swallow", "half-open", "slow")),
+                *(self._storage_fault(kind) for kind in ("cut", "cut", "cut", "503", "403", "507")),
+                *(self._storage_fault(kind) for kind in ("swallow", "half-open", "slow")),
                 *full,
             ],
         }
@@ -314,13 +326,41 @@ class Schedule:
             server.wake()
             await self._until_cached(event)
 
-    async def fill_cache(self) -> None:
-        with self._fault("Redis out of memory") as event:
+    async def slow_cache(self) -> None:
+        """Every answer takes most of the time that an operation has, or more."""
+        with self._fault("Redis slow") as event:
             server = self._around.cache.server()
+            end = time.monotonic() + self._chances["cache"].uniform(1.0, 5.0)
+            while time.monotonic() < end:
+                server.hang()
+                await asyncio.sleep(self._chances["cache"].uniform(0.02, 0.08))
+                server.wake()
+                await asyncio.sleep(0.005)
+            await self._until_cached(event)
+
+    async def fill_cache(self) -> None:
+        await self._refuse_in_cache("Redis out of memory", ("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"))
+
+    async def forbid_cache_writes(self) -> None:
+        """As a primary does that has lost its replicas."""
+        name = "CONFIG SET min-replicas-to-write"
+        await self._refuse_in_cache("Redis read-only", (f"{name} 5", f"{name} 0"))
+
+    async def deny_cache_commands(self) -> None:
+        """What Sentinel needs stays allowed."""
+        denied = "-eval -mget -set -xadd"
+        await self._refuse_in_cache(
+            "Redis denies commands", (f"ACL SETUSER default {denied}", "ACL SETUSER default +@all")
+        )
+
+    async def _refuse_in_cache(self, kind: str, commands: tuple[str, str]) -> None:
+        """By the first command the primary refuses what workers ask of it, by the second it no longer does."""
+        with self._fault(kind) as event:
+            client = self._around.cache.server().client()
             with suppress(redis.RedisError):
-                server.client().config_set("maxmemory", 1)
+                client.execute_command(*commands[0].split())  # type: ignore[no-untyped-call]
             await asyncio.sleep(self._chances["cache"].uniform(1.0, 10.0))
-            server.client().config_set("maxmemory", 0)
+            client.execute_command(*commands[1].split())  # type: ignore[no-untyped-call]
             await self._until_cached(event)
 
     # --- object storage ---------------------------------------------------------------------------------------

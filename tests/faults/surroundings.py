@@ -125,7 +125,8 @@ def surroundings(folder: Path, web: SimWebConfig, ttl: float, clock: ServerClock
         options += ["--blobs", storage.url(place), "--cache", cache.url]
         toml = (
             f"[retry]\ndelay = 1.0\n[cluster]\nttl = {ttl}\n[politeness]\nmax_adaptive_delay = {MAX_ADAPTIVE_DELAY}\n"
-            f"[objects]\nlinger = 0.5\nspool_bytes = {SPOOL_BYTES}\n[log]\nrotate_bytes = 1_000_000_000\n"
+            f"[cache]\ndocuments = 2000\n[objects]\nlinger = 0.5\nspool_bytes = {SPOOL_BYTES}\n"
+            "[log]\nrotate_bytes = 1_000_000_000\n"
         )
         stage = stack.enter_context(scene(folder, web, options, toml))
         yield Surroundings(stage, database, clock, network, store, s3, storage, place, cache)

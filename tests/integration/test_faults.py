@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.faults.__main__ import main, recoveries, table
-from tests.faults.schedule import Event
+from tests.faults.__main__ import main, recoveries, table, too_few
+from tests.faults.schedule import REQUIRED, Event
 
 pytestmark = pytest.mark.service
 
@@ -20,6 +20,14 @@ def test_a_crawl_by_four_workers_is_whole_after_faults_of_all_that_it_stands_on(
     assert status == 0
     assert found["documents"] > 300 and found["faults"] > 0
     assert all(kind["recovered"] == kind["faults"] for kind in found["kinds"].values())
+
+
+def test_a_long_run_with_too_few_faults_of_a_kind_is_no_proof() -> None:
+    events = [Event(f"{kind} (no replica)", 1.0) for kind, number in REQUIRED.items() for _ in range(number // 2)]
+
+    assert too_few(events, 30) == []
+    assert too_few(events[1:], 30) == ["worker killed: 99 times, 100 required"]
+    assert too_few([], 10) == []
 
 
 def test_the_table_has_the_quantiles_of_each_kind_and_what_is_wrong() -> None:
