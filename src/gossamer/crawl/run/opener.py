@@ -433,8 +433,10 @@ def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
     with ExitStack() as opened:
         directory = CrawlDirectory(location.directory, archive=False)
         opened.callback(directory.close)
-        editor = opened.enter_context(closing(TableEditor(_tables_of(location).open_writer())))
-        if not store_kind(location.store).in_directory:
+        kind = store_kind(location.store)
+        editor = TableEditor(_tables_of(location).open_writer(), is_shared=kind.is_shared)
+        opened.enter_context(closing(editor))
+        if not kind.in_directory:
             directory.check_owner(editor.status.fact("crawl_id") or "", shown_crawl(location))
         yield HeldCrawl(directory.path, editor, open_archive(location._replace(directory=directory.path), editor))
 
@@ -470,14 +472,6 @@ def objects_of_the_dead(location: CrawlLocation, reader: CrawlReader) -> Archive
     if blobs is None or not in_object_storage(blobs):
         return None
     return open_archive(location, reader)
-
-
-def forget_caches(location: CrawlLocation) -> None:
-    """What caches know about documents may not hold any more, where workers share the store. Raises StoreFailed."""
-    if store_kind(location.store).is_shared:
-        with closing(open_session(location)) as session, session.transaction():
-            _, generation, *_ = session.fetch_one("crawl_now") or (None, 0)
-            session.execute("raise_generation", generation)
 
 
 def remove_crawl(location: CrawlLocation) -> None:
