@@ -256,3 +256,44 @@ def test_what_waits_in_the_spool_of_a_living_worker_elsewhere_is_no_problem(
         stopped = gossamer("verify", *elsewhere)
         assert stopped.status == 1
         assert stopped.report["on_the_way"] == 0 and stopped.report["spooled"] != 0
+
+
+@pytest.mark.parametrize("how", ["crawl --workers", "worker", "serve"])
+def test_every_command_says_which_spools_it_leaves(
+    how: str, tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases
+) -> None:
+    place = place_of(tmp_path)
+    with FailingStorage(s3) as storage, postgres_databases.one() as url, ExitStack() as opened:
+        options: list[object] = [*SLOW, "--store", url, "--unsafe-store", "--blobs", storage.url(place)]
+        stage = opened.enter_context(scene(tmp_path, WEB, options, TOML))
+        match how:
+            case "serve":
+                words = [word for word in stage.command[1:] if word != "--quiet"]
+                running, folders = [Command("serve", *words, "--port", 0)], [stage.dir]
+            case "worker":
+                running = opened.enter_context(workers(stage, url, 1))[1:]
+                folders = [stage.dir / "worker-1"]
+            case _:
+                running = [Command(*stage.command, "--workers", 2)]
+                folders = [stage.dir / "worker-1", stage.dir / "worker-2"]
+        for each in running:
+            opened.enter_context(each)
+        wait_until(lambda: objects_in(s3, place), "the first object")
+        storage.fail("cut")
+        spools = [folder / "spool" for folder in folders]
+        wait_until(lambda: all(Spool(spool, 1).entries() for spool in spools), "objects in the spools")
+        (process,) = running
+        process.strike(signal.SIGTERM)
+        for folder in folders:
+            wait_until(lambda: "spool.waiting" in events_in(folder) or not process.runs, "it to wait")  # noqa: B023
+        process.strike(signal.SIGTERM)
+
+        said = process.ended().err.splitlines()
+
+        with psycopg.connect(url) as server:
+            waiting = "SELECT count(*) FROM captures c JOIN warc_files f ON f.id = c.warc_file WHERE f.name = ANY(%s)"
+            for spool in spools:
+                names = [entry.name for entry in Spool(spool, 1).entries()]
+                (captures,) = server.execute(waiting, (names,)).fetchone() or (0,)
+                (line,) = [line for line in said if line.endswith(f"they are in {spool}")]
+                assert line.startswith(f"gossamer: {captures} capture")

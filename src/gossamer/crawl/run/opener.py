@@ -51,6 +51,7 @@ SOLE_WORKER = "worker"
 """The name under which the worker of a crawl by one leaves its live status."""
 
 if TYPE_CHECKING:
+    from gossamer.backends.objects.spool import Spooled
     from gossamer.backends.objects.storage import ObjectStorage
 
 
@@ -398,13 +399,13 @@ def check_archive_owner(location: CrawlLocation, reader: CrawlReader) -> None:
         check_owner(storage, reader.status.fact("crawl_id") or "")
 
 
-def spooled_in(location: CrawlLocation) -> dict[Path, list[int]]:
-    """The lengths of the objects in each spool that is not empty: they could not be delivered to object storage yet."""
+def spooled_in(location: CrawlLocation) -> "dict[Path, list[Spooled]]":
+    """What is in each spool that is not empty: objects that could not be delivered to object storage yet."""
     from gossamer.backends.objects.spool import SpooledObjects
 
     folders = spool_folders(location.directory)
     found = {folder: SpooledObjects(partial(iter, (folder,))).entries() for folder in folders}
-    return {folder: [entry.length for entry in entries] for folder, entries in found.items() if entries}
+    return {folder: entries for folder, entries in found.items() if entries}
 
 
 def _warc_files(folder: Path) -> Archive:
