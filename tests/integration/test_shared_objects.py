@@ -3,7 +3,9 @@ leaves waits for its spool."""
 
 import argparse
 import json
+import re
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,8 +18,10 @@ from gossamer.backends.objects.spool import Spool
 from gossamer.backends.objects.storage import ObjectStorage
 from gossamer.cli import verify
 from gossamer.crawl.run.opener import CrawlLocation, hold_crawl
+from gossamer.lab.simweb.audit import ground_truth
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.failing_storage import FailingStorage
+from tests.integration.crawl_checks import check_outcomes, page_requests
 from tests.integration.crawl_process import RETRY, Command, Scene, gossamer, scene, small_web, wait_until
 from tests.integration.shared_crawls import join, partitions
 from tests.integration.test_object_crawl import events_in, objects_in, place_of, spool_of
@@ -297,3 +301,41 @@ def test_every_command_says_which_spools_it_leaves(
                 (captures,) = server.execute(waiting, (names,)).fetchone() or (0,)
                 (line,) = [line for line in said if line.endswith(f"they are in {spool}")]
                 assert line.startswith(f"gossamer: {captures} capture")
+
+
+def test_a_repair_on_a_server_has_missing_and_damaged_captures_fetched_again(
+    tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases
+) -> None:
+    place = place_of(tmp_path)
+    storage = ObjectStorage(s3.url(place))
+    with postgres_databases.one() as url:
+        options: list[object] = ["--store", url, "--unsafe-store", "--blobs", s3.url(place)]
+        with scene(tmp_path, WEB, options, TOML) as stage:
+            ended = gossamer(*stage.command)
+            assert ended.status == 0, ended.err
+            where = ["--store", url, "--dir", stage.dir]
+            missing, damaged, *whole = sorted(objects_in(s3, place))
+            lost = {str(page["url"]) for page in stage.pages() if page["warc_file"] == missing}
+            storage.delete(missing)
+            data = storage.get(damaged)
+            storage.put(damaged, data[:1000] + bytes(len(data) - 1000))
+
+            found = gossamer("verify", *where, "--json")
+            assert found.status == 1
+            assert isinstance(found.report["problems"], dict)
+            assert {"file_missing", "record_lost", "record_damaged"} <= found.report["problems"].keys()
+            repaired = gossamer("verify", "--repair", *where, "--json")
+            assert repaired.status == 0, repaired.out
+            queued = {str(page["url"]) for page in stage.pages() if page["state"] == "queued"}
+            assert lost and lost < queued and len(queued) == repaired.report["queued_again"]
+            assert gossamer("verify", *where).out.startswith("no problems")
+            with psycopg.connect(url) as server:
+                assert server.execute("SELECT generation FROM crawl").fetchone() == (2,)
+
+            again = gossamer(*stage.command)
+            assert (again.status, again.report["finished"]) == (0, True), again.err
+            assert gossamer("verify", *where).out.startswith("no problems")
+            check_outcomes(ground_truth(stage.web.web()), stage.pages())
+            assert {*whole} < {*objects_in(s3, place)} and missing not in objects_in(s3, place)
+    asked = Counter(f"http://{request.host}{request.target}" for request in page_requests(stage.web.requests()))
+    assert all(asked[re.sub(r":[0-9]+/", "/", page)] == 2 for page in queued)
