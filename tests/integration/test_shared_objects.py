@@ -3,7 +3,9 @@ leaves waits for its spool."""
 
 import argparse
 import json
+import re
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,8 +19,10 @@ from gossamer.backends.objects.storage import ObjectStorage
 from gossamer.cli import verify
 from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import hold_crawl
+from gossamer.lab.simweb.audit import ground_truth
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.failing_storage import FailingStorage
+from tests.integration.crawl_checks import check_outcomes, page_requests
 from tests.integration.crawl_process import RETRY, Command, Scene, gossamer, scene, small_web, wait_until
 from tests.integration.shared_crawls import join, partitions
 from tests.integration.test_object_crawl import events_in, objects_in, place_of, spool_of
@@ -257,3 +261,82 @@ def test_what_waits_in_the_spool_of_a_living_worker_elsewhere_is_no_problem(
         stopped = gossamer("verify", *elsewhere)
         assert stopped.status == 1
         assert stopped.report["on_the_way"] == 0 and stopped.report["spooled"] != 0
+
+
+@pytest.mark.parametrize("how", ["crawl --workers", "worker", "serve"])
+def test_every_command_says_which_spools_it_leaves(
+    how: str, tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases
+) -> None:
+    place = place_of(tmp_path)
+    with FailingStorage(s3) as storage, postgres_databases.one() as url, ExitStack() as opened:
+        options: list[object] = [*SLOW, "--store", url, "--unsafe-store", "--blobs", storage.url(place)]
+        stage = opened.enter_context(scene(tmp_path, WEB, options, TOML))
+        match how:
+            case "serve":
+                words = [word for word in stage.command[1:] if word != "--quiet"]
+                running, folders = [Command("serve", *words, "--port", 0)], [stage.dir]
+            case "worker":
+                running = opened.enter_context(workers(stage, url, 1))[1:]
+                folders = [stage.dir / "worker-1"]
+            case _:
+                running = [Command(*stage.command, "--workers", 2)]
+                folders = [stage.dir / "worker-1", stage.dir / "worker-2"]
+        for each in running:
+            opened.enter_context(each)
+        wait_until(lambda: objects_in(s3, place), "the first object")
+        storage.fail("cut")
+        spools = [folder / "spool" for folder in folders]
+        wait_until(lambda: all(Spool(spool, 1).entries() for spool in spools), "objects in the spools")
+        (process,) = running
+        process.strike(signal.SIGTERM)
+        for folder in folders:
+            wait_until(lambda: "spool.waiting" in events_in(folder) or not process.runs, "it to wait")  # noqa: B023
+        process.strike(signal.SIGTERM)
+
+        said = process.ended().err.splitlines()
+
+        with psycopg.connect(url) as server:
+            waiting = "SELECT count(*) FROM captures c JOIN warc_files f ON f.id = c.warc_file WHERE f.name = ANY(%s)"
+            for spool in spools:
+                names = [entry.name for entry in Spool(spool, 1).entries()]
+                (captures,) = server.execute(waiting, (names,)).fetchone() or (0,)
+                (line,) = [line for line in said if line.endswith(f"they are in {spool}")]
+                assert line.startswith(f"gossamer: {captures} capture")
+
+
+def test_a_repair_on_a_server_has_missing_and_damaged_captures_fetched_again(
+    tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases
+) -> None:
+    place = place_of(tmp_path)
+    storage = ObjectStorage(s3.url(place))
+    with postgres_databases.one() as url:
+        options: list[object] = ["--store", url, "--unsafe-store", "--blobs", s3.url(place)]
+        with scene(tmp_path, WEB, options, TOML) as stage:
+            ended = gossamer(*stage.command)
+            assert ended.status == 0, ended.err
+            where = ["--store", url, "--dir", stage.dir]
+            missing, damaged, *whole = sorted(objects_in(s3, place))
+            lost = {str(page["url"]) for page in stage.pages() if page["warc_file"] == missing}
+            storage.delete(missing)
+            data = storage.get(damaged)
+            storage.put(damaged, data[:1000] + bytes(len(data) - 1000))
+
+            found = gossamer("verify", *where, "--json")
+            assert found.status == 1
+            assert isinstance(found.report["problems"], dict)
+            assert {"file_missing", "record_lost", "record_damaged"} <= found.report["problems"].keys()
+            repaired = gossamer("verify", "--repair", *where, "--json")
+            assert repaired.status == 0, repaired.out
+            queued = {str(page["url"]) for page in stage.pages() if page["state"] == "queued"}
+            assert lost and lost < queued and len(queued) == repaired.report["queued_again"]
+            assert gossamer("verify", *where).out.startswith("no problems")
+            with psycopg.connect(url) as server:
+                assert server.execute("SELECT generation FROM crawl").fetchone() == (2,)
+
+            again = gossamer(*stage.command)
+            assert (again.status, again.report["finished"]) == (0, True), again.err
+            assert gossamer("verify", *where).out.startswith("no problems")
+            check_outcomes(ground_truth(stage.web.web()), stage.pages())
+            assert {*whole} < {*objects_in(s3, place)} and missing not in objects_in(s3, place)
+    asked = Counter(f"http://{request.host}{request.target}" for request in page_requests(stage.web.requests()))
+    assert all(asked[re.sub(r":[0-9]+/", "/", page)] == 2 for page in queued)

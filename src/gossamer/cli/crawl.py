@@ -9,16 +9,16 @@ from typing import TextIO
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.open_crawl import remembered_by_crawl
+from gossamer.cli.open_crawl import remembered_by_crawl, tell_of_spools
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
 from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER
 from gossamer.crawl.run.location import CrawlLocation, archive_folder, is_on_server, store_kind
-from gossamer.crawl.run.opener import archive_in, crawl_exists, open_crawl, shown_crawl, spooled_in
+from gossamer.crawl.run.opener import archive_in, crawl_exists, open_crawl, shown_crawl
 from gossamer.crawl.run.private_store import SharedStore, has_private_store, shared_store
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
-from gossamer.observe.formatter import count, json_line, number_of, printable, size
+from gossamer.observe.formatter import count, json_line, number_of, printable
 from gossamer.observe.report import CrawlFiles, print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.seed.lists import Seed, blocked_seeds
@@ -180,12 +180,7 @@ def _report(config: Config, code: int, last: Snapshot, more: int | None, steps: 
     """Print the results. Returns the exit status."""
     print_results(config, last, sys.stdout, sys.stderr, more=more, steps=steps)
     location = CrawlLocation.of(config)
-    for folder, left in spooled_in(location).items():
-        print(
-            f"gossamer: {number_of(len(left), 'object')} ({size(sum(left))}) could not be delivered to {config.blobs} "
-            f"and will be by the next start; until then they are in {printable(str(folder))}",
-            file=sys.stderr,
-        )
+    tell_of_spools(location)
     if not config.quiet and crawl_exists(location):
         if last.queued:
             _tell_of_paused(location, sys.stderr)

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from gossamer.cli import argparse_types as given
@@ -11,11 +11,11 @@ from gossamer.cli.config_options import config_from, keys_of, unsaid
 from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, make_config, with_delays
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.location import CrawlLocation, resolve_urls, store_kind
-from gossamer.crawl.run.opener import OpenCrawl, crawl_exists, remembered_options, shown_crawl
+from gossamer.crawl.run.opener import OpenCrawl, crawl_exists, open_crawl, remembered_options, shown_crawl, spooled_in
 from gossamer.crawl.run.private_store import has_private_store, reachable
-from gossamer.errors import ConfigError, NotThisCrawl, UsageError
+from gossamer.errors import ConfigError, NotThisCrawl, StoreFailed, UsageError
 from gossamer.observe.display import ProgressLine
-from gossamer.observe.formatter import Columns, json_line, printable
+from gossamer.observe.formatter import Columns, json_line, number_of, printable, size
 from gossamer.reports.scores import Scores, scores_of
 
 
@@ -149,6 +149,20 @@ def with_delays_in_force(config: Config, crawl: OpenCrawl, arguments: argparse.N
     said = {} if file is None else keys_of(file)
     asked = {*said, *(key for key in delays if getattr(arguments, f"option_{key}", None) is not None)}
     return with_delays(config, {key: value for key, value in delays.items() if key not in asked})
+
+
+def tell_of_spools(location: CrawlLocation) -> None:
+    """Which captures a process leaves behind that has ended."""
+    for folder, left in spooled_in(location).items():
+        what = f"{number_of(len(left), 'object')} ({size(sum(entry.length for entry in left))})"
+        with suppress(StoreFailed, NotThisCrawl), open_crawl(location) as crawl:
+            captures = sum(1 for entry in left for _ in crawl.reader.audit.captures_of(entry.name))
+            what = f"{number_of(captures, 'capture')} in {what}"
+        print(
+            f"gossamer: {what} could not be delivered to {location.blobs} and will be by the next start; until then "
+            f"they are in {printable(str(folder))}",
+            file=sys.stderr,
+        )
 
 
 def scores_in(crawl: OpenCrawl, location: CrawlLocation) -> Scores:

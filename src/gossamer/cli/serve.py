@@ -9,11 +9,11 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.crawl import seeds_of_queries, warn_of_blocked
-from gossamer.cli.open_crawl import remembered_by_crawl
+from gossamer.cli.open_crawl import remembered_by_crawl, tell_of_spools
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import TOKEN
-from gossamer.crawl.run.location import store_kind
+from gossamer.crawl.run.location import CrawlLocation, store_kind
 from gossamer.crawl.run.private_store import shared_store
 from gossamer.errors import MissingExtra, UsageError
 from gossamer.observe.formatter import json_line, printable
@@ -105,5 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
         if workers != 1:
             from gossamer.service.shared_server import serve_shared
 
-            return serve_shared(store, seeds, workers=workers, on_ready=ready, reread=configured)
-        return serve(store, seeds, add_seeds=True, on_ready=ready, reread=configured)
+            status = serve_shared(store, seeds, workers=workers, on_ready=ready, reread=configured)
+        else:
+            status = serve(store, seeds, add_seeds=True, on_ready=ready, reread=configured)
+        tell_of_spools(CrawlLocation.of(store.config))
+        return status

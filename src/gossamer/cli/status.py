@@ -50,7 +50,14 @@ def run(arguments: argparse.Namespace) -> int:
     title = f"Crawl in {formatter.printable(shown_crawl(location))}: {state}{by_whom}{left}"
     pending = pending_title(waits, running, now)
     sections = [
-        Section(title, tuple(total_rows(found, status.live, list(chain.from_iterable(spooled_in(location).values()))))),
+        Section(
+            title,
+            tuple(
+                total_rows(
+                    found, status.live, [entry.length for entry in chain.from_iterable(spooled_in(location).values())]
+                )
+            ),
+        ),
         Section("Workers", worker_rows(status.workers or ())),
         Section(pending or "Scheduled", waits_rows(waits, now)),
         Section("Overrides set through the service", override_rows(status.overrides)),

@@ -17,7 +17,6 @@ from gossamer.crawl.run.opener import (
     check_archive_owner,
     delivering_epochs,
     end_killed_workers,
-    forget_caches,
     hold_crawl,
     living_workers,
     objects_of_the_dead,
@@ -121,7 +120,6 @@ def _with_repair(
         ordering = ordering_for(config, held.editor.status.queue_order())
         transaction = held.editor.repair(clock_of(held.directory).now(), ordering.standing)
         queued = repair(findings, held.archive, held.editor.audit, transaction)
-    forget_caches(location)
     return findings, queued, _REPAIRABLE
 
 

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import location_named, require_shared, use_store
+from gossamer.cli.open_crawl import location_named, require_shared, tell_of_spools, use_store
 from gossamer.config.load import CONFIG_KEY, Config, config_from_text
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.directory import ARCHIVE
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
 from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from gossamer.observe.display import Display, choose_display
@@ -54,11 +55,15 @@ def run(arguments: argparse.Namespace) -> int:
     address = given.text(arguments, "metrics")
     try:
         if address is None:
-            return run_worker(config, worker, display=display)
-        with metrics_of(address, display) as shown:
-            return run_worker(config, worker, display=shown)
+            status = run_worker(config, worker, display=display)
+        else:
+            with metrics_of(address, display) as shown:
+                status = run_worker(config, worker, display=shown)
     finally:
         display.close()
+    if pipe is None:  # or the process that has started this one says it
+        tell_of_spools(CrawlLocation.of(config))
+    return status
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def test_what_goes_to_the_spool_is_reported_with_its_commit(storage: SomeStorage
     captures.flush()
     captures.roll_back()
     assert captures.moves() == {}
-    assert [path.name for path in tmp_path.iterdir()] == ["77-00000001.warc.gz"]
+    assert [path.name for path in tmp_path.rglob("*.gz")] == ["77-00000001.warc.gz"]
     captures.append(capture(b"three"))
     captures.flush()
     assert captures.moves() == {THIRD: True}

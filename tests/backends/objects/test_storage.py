@@ -1,8 +1,11 @@
 """URLs of object storage, and where credentials come from."""
 
 from pathlib import Path
+from typing import Any
 
+import obstore
 import pytest
+from obstore import exceptions
 
 from gossamer.backends.objects.address import check_url, credentials_in
 from gossamer.backends.objects.owner import check_owner, settle_owner
@@ -73,6 +76,30 @@ def test_a_prefix_belongs_to_the_first_crawl_that_names_it(s3: S3Server, tmp_pat
 
     with pytest.raises(NotThisCrawl, match="objects of another crawl"):
         settle_owner(storage, "second")
+
+
+@pytest.mark.parametrize("conditional", [True, False])
+def test_of_two_crawls_that_start_at_the_same_time_one_gets_the_prefix(
+    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conditional: bool
+) -> None:
+    storage = ObjectStorage(s3.url(f"{BUCKET}/{tmp_path.name}-{conditional}"))
+    put = obstore.put
+    if not conditional:
+
+        def unconditional(*arguments: Any, mode: str | None = None, **others: Any) -> object:
+            if mode is not None:
+                raise exceptions.GenericError("Server returned non-2xx status code: 501 Not Implemented")
+            return put(*arguments, **others)
+
+        monkeypatch.setattr(obstore, "put", unconditional)
+    settle_owner(storage, "first")
+    check_owner(storage, "first")
+
+    if conditional:
+        monkeypatch.setattr(storage, "size", lambda name: None)  # the look of the second came before the first's put
+        with pytest.raises(NotThisCrawl, match="objects of another crawl"):
+            settle_owner(storage, "second")
+        check_owner(storage, "first")
 
 
 def test_objects_are_put_read_in_part_listed_and_deleted(s3: S3Server, tmp_path: Path) -> None:

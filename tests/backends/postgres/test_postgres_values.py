@@ -3,10 +3,15 @@
 import math
 import random
 
+import psycopg
 import pytest
 
 from gossamer.backends.postgres.statements import pack_rows
 from gossamer.backends.postgres.tables import PostgresTables
+from gossamer.errors import StoreFailed
+from gossamer.model.facts import QueuePosition
+from gossamer.model.units import Instant
+from gossamer.reports.table.reader import TableEditor
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 
 CHANCE = random.Random(1)
@@ -70,3 +75,17 @@ def test_numbers_in_lists_have_one_type_whatever_was_sent_before(postgres_databa
             found = db.connection.execute("SELECT $1::smallint[], $2::bigint[]", ([3], [number]), binary=True)
             assert found.fetchone() == ([3], [number])
         db.close()
+
+
+def test_a_repair_voids_caches_in_its_own_transaction(postgres_databases: PostgresDatabases) -> None:
+    generation = "SELECT generation FROM crawl"
+    with postgres_databases.one() as url, psycopg.connect(url, autocommit=True) as server:
+        editor = TableEditor(PostgresTables(url, unsafe=True).open_writer(), is_shared=True)
+        with pytest.raises(StoreFailed), editor.repair(Instant(0.0), lambda facts: QueuePosition(0, 0.0)):
+            server.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'sessions'::regclass")
+        assert server.execute(generation).fetchone() == (1,)
+
+        with editor.repair(Instant(0.0), lambda facts: QueuePosition(0, 0.0)):
+            pass
+        assert server.execute(generation).fetchone() == (2,)
+        editor.close()

@@ -11,7 +11,7 @@ def settle_owner(storage: ObjectStorage, crawl_id: str) -> None:
     """Note whose objects these are, if that is not noted yet. Raises NotThisCrawl if they are another crawl's, and
     ArchiveError or StoreFailed if that cannot be determined."""
     if storage.size(OWNER) is None:
-        storage.put(OWNER, crawl_id.encode())
+        storage.create(OWNER, crawl_id.encode())  # another crawl may do the same at this moment
     check_owner(storage, crawl_id)
 
 

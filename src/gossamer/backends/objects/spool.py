@@ -1,5 +1,8 @@
 """A folder for objects that could not be put yet. What is in it survives the death of the process and of the machine,
-not the loss of the disk."""
+not the loss of the disk.
+
+Each life of the worker has a folder of its own in it, `NUMBER/EPOCH-COMMIT.warc.gz`. By these two numbers, and not by
+the clock, objects are in the order in which they were written."""
 
 import os
 import re
@@ -12,7 +15,8 @@ from typing import BinaryIO, Final, NamedTuple
 from gossamer.backends.warc.writer import sync_directory
 from gossamer.errors import NO_ROOM, SpoolFull, StoreFailed
 
-_NAME: Final = re.compile(r"([0-9]+)-([0-9]+\.warc\.gz)")
+_NAME: Final = re.compile(r"[0-9]+-([0-9]+)\.warc\.gz")
+_LIFE: Final = re.compile(r"[0-9]{8,}")
 _DRAFT: Final = ".new"
 
 
@@ -31,8 +35,12 @@ class SpooledObjects:
         self._folders = folders
 
     def entries(self) -> list[Spooled]:
-        """What is in each folder, in the order in which it was written."""
-        return [entry for folder in self._folders() for entry in _entries_in(folder)]
+        """What is in each spool, in the order in which it was written."""
+        return [entry for folder in self._lives() for entry in _entries_in(folder)]
+
+    def _lives(self) -> Iterator[Path]:
+        for folder in self._folders():
+            yield from _lives_in(folder)
 
     def read(self, name: str) -> bytes | None:
         """The whole object; None if it is not here, or no longer."""
@@ -44,14 +52,14 @@ class SpooledObjects:
 
     def open(self, name: str) -> BinaryIO | None:
         """The same as a file."""
-        for folder in self._folders():
+        for folder in self._lives():
             with _our_errors(folder), suppress(FileNotFoundError):
                 return _path_in(folder, name).open("rb")
         return None
 
     def remove(self, name: str) -> None:
         """Nothing happens if it is not here."""
-        for folder in self._folders():
+        for folder in self._lives():
             with _our_errors(folder):
                 _path_in(folder, name).unlink(missing_ok=True)
 
@@ -63,6 +71,7 @@ class Spool(SpooledObjects):
         """`limit` in bytes. Reads what is there; creates nothing."""
         super().__init__(lambda: (folder,))
         self._folder = folder
+        self._life = folder / f"{max((int(life.name) for life in _lives_in(folder)), default=0) + 1:08d}"
         self._limit = limit
         self._lengths = {entry.name: entry.length for entry in self.entries()}
         self._lock = threading.Lock()
@@ -84,13 +93,14 @@ class Spool(SpooledObjects):
             raise SpoolFull(
                 f"object storage is away, and its spool in {self._folder} is full ({self.bytes} of {self._limit} bytes)"
             )
-        path = _path_in(self._folder, name)
+        path = _path_in(self._life, name)
         draft = path.with_name(path.name + _DRAFT)
         with _our_errors(self._folder):
-            if not self._folder.is_dir():
-                self._folder.mkdir(parents=True, exist_ok=True)
-                sync_directory(self._folder.parent)
             try:
+                if not self._life.is_dir():
+                    self._life.mkdir(parents=True)
+                    sync_directory(self._folder)
+                    sync_directory(self._folder.parent)
                 with draft.open("wb") as file:
                     file.write(data)
                     file.flush()
@@ -99,12 +109,13 @@ class Spool(SpooledObjects):
             except OSError as error:
                 with suppress(OSError):
                     draft.unlink(missing_ok=True)
+                    self._life.rmdir()  # if it is new: it may not have been synced
                 if error.errno in NO_ROOM:
                     raise SpoolFull(
                         f"object storage is away, and there is no room for its spool on the disk of {path}"
                     ) from error
                 raise
-            sync_directory(self._folder)
+            sync_directory(self._life)
         with self._lock:
             self.bytes += len(data) - self._lengths.get(name, 0)
             self._lengths[name] = len(data)
@@ -115,26 +126,35 @@ class Spool(SpooledObjects):
             self.bytes -= self._lengths.pop(name, 0)
 
     def tidy(self) -> None:
-        """Remove what an interrupted `add` has left. Not while `add` runs."""
-        with _our_errors(self._folder):
-            for path in self._folder.glob(f"*{_DRAFT}"):
-                path.unlink(missing_ok=True)
+        """Remove what an interrupted `add` has left, and the folders of former lives that are empty. Not while `add`
+        runs."""
+        for folder in self._lives():
+            with _our_errors(folder):
+                for path in folder.glob(f"*{_DRAFT}"):
+                    path.unlink(missing_ok=True)
+                if not any(folder.iterdir()):
+                    folder.rmdir()
 
 
-def _entries_in(folder: Path) -> list[Spooled]:
-    with _our_errors(folder):
-        found: list[tuple[int, str, int]] = []
-        with suppress(FileNotFoundError), os.scandir(folder) as entries:
-            for entry in entries:
-                if _NAME.fullmatch(entry.name):
-                    with suppress(FileNotFoundError):  # delivered meanwhile
-                        about = entry.stat()
-                        found.append((about.st_mtime_ns, entry.name, about.st_size))
-        return [Spooled(name.replace("-", "/"), length) for _, name, length in sorted(found)]
+def _lives_in(folder: Path) -> list[Path]:
+    with _our_errors(folder), suppress(FileNotFoundError):
+        return [folder / name for name in sorted(filter(_LIFE.fullmatch, os.listdir(folder)), key=int)]
+    return []
 
 
-def _path_in(folder: Path, name: str) -> Path:
-    return folder / name.replace("/", "-")
+def _entries_in(life: Path) -> list[Spooled]:
+    found: list[tuple[int, Spooled]] = []
+    with _our_errors(life), suppress(FileNotFoundError), os.scandir(life) as entries:
+        for entry in entries:
+            if (match := _NAME.fullmatch(entry.name)) is not None:
+                with suppress(FileNotFoundError):  # delivered meanwhile
+                    spooled = Spooled(entry.name.replace("-", "/"), entry.stat().st_size)
+                    found.append((int(match[1]), spooled))
+    return [spooled for _, spooled in sorted(found)]
+
+
+def _path_in(life: Path, name: str) -> Path:
+    return life / name.replace("/", "-")
 
 
 @contextmanager

@@ -64,6 +64,16 @@ class ObjectStorage:
         with self._writing(name):
             obstore.put(self._store, name, data, use_multipart=False)
 
+    def create(self, name: str, data: bytes) -> None:
+        """Store an object unless there is one of this name, as far as the storage can tell. Raises StoreFailed."""
+        with self._writing(name), suppress(exceptions.AlreadyExistsError, exceptions.PreconditionError):
+            try:
+                obstore.put(self._store, name, data, mode="create", use_multipart=False)
+            except (exceptions.NotSupportedError, exceptions.GenericError) as error:
+                if not isinstance(error, exceptions.NotSupportedError) and "501 " not in str(error):
+                    raise
+                obstore.put(self._store, name, data, use_multipart=False)
+
     def delete(self, name: str) -> None:
         """Nothing happens if there is none."""
         with self._writing(name), suppress(exceptions.NotFoundError):

@@ -42,6 +42,7 @@ from gossamer.store.table.orders import LiveRow
 from gossamer.store.threads import ConnectionThread
 
 if TYPE_CHECKING:
+    from gossamer.backends.objects.spool import Spooled
     from gossamer.backends.objects.storage import ObjectStorage
 
 SOLE_WORKER = "worker"
@@ -191,13 +192,13 @@ def check_archive_owner(location: CrawlLocation, reader: CrawlReader) -> None:
         check_owner(storage, reader.status.fact("crawl_id") or "")
 
 
-def spooled_in(location: CrawlLocation) -> dict[Path, list[int]]:
-    """The lengths of the objects in each spool that is not empty: they could not be delivered to object storage yet."""
+def spooled_in(location: CrawlLocation) -> "dict[Path, list[Spooled]]":
+    """What is in each spool that is not empty: objects that could not be delivered to object storage yet."""
     from gossamer.backends.objects.spool import SpooledObjects
 
     folders = spool_folders(location.directory)
     found = {folder: SpooledObjects(partial(iter, (folder,))).entries() for folder in folders}
-    return {folder: [entry.length for entry in entries] for folder, entries in found.items() if entries}
+    return {folder: entries for folder, entries in found.items() if entries}
 
 
 def _warc_files(folder: Path) -> Archive:
@@ -226,8 +227,10 @@ def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
     with ExitStack() as opened:
         directory = CrawlDirectory(location.directory, archive=False)
         opened.callback(directory.close)
-        editor = opened.enter_context(closing(TableEditor(_tables_of(location).open_writer())))
-        if not store_kind(location.store).in_directory:
+        kind = store_kind(location.store)
+        editor = TableEditor(_tables_of(location).open_writer(), is_shared=kind.is_shared)
+        opened.enter_context(closing(editor))
+        if not kind.in_directory:
             directory.check_owner(editor.status.fact("crawl_id") or "", shown_crawl(location))
         yield HeldCrawl(directory.path, editor, open_archive(location._replace(directory=directory.path), editor))
 
@@ -263,14 +266,6 @@ def objects_of_the_dead(location: CrawlLocation, reader: CrawlReader) -> Archive
     if blobs is None or not in_object_storage(blobs):
         return None
     return open_archive(location, reader)
-
-
-def forget_caches(location: CrawlLocation) -> None:
-    """What caches know about documents may not hold any more, where workers share the store. Raises StoreFailed."""
-    if store_kind(location.store).is_shared:
-        with closing(open_session(location)) as session, session.transaction():
-            _, generation, *_ = session.fetch_one("crawl_now") or (None, 0)
-            session.execute("raise_generation", generation)
 
 
 def remove_crawl(location: CrawlLocation) -> None:

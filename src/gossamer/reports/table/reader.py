@@ -36,6 +36,11 @@ class TableReader:
 class TableEditor(TableReader):
     """`reports.ports.CrawlEditor`, on the connection of a writer."""
 
+    def __init__(self, db: Database, *, is_shared: bool = False) -> None:
+        """`is_shared`: by workers, for which caches remember what is in the store."""
+        super().__init__(db)
+        self._is_shared = is_shared
+
     def requeue_dead(self, wanted: DeadFilter, now: Instant, position: PositionOf) -> int:
         return bulk_changes.requeue_dead(self._db, now, position, **asdict(wanted))
 
@@ -46,3 +51,6 @@ class TableEditor(TableReader):
     def repair(self, now: Instant, position: PositionOf) -> Iterator[Repair]:
         with self._db.transaction():
             yield TableRepair(self._db, now, position)
+            if self._is_shared:  # what caches know about documents may not hold any more
+                _, generation, *_ = self._db.fetch_one("crawl_now") or (None, 0)
+                self._db.execute("raise_generation", generation)
