@@ -318,6 +318,7 @@ def test_a_password_that_changes_is_no_error_and_is_not_shown(own_server: RedisS
 
     opened, closed = run(own_server.url.replace("//", "//:first-secret@"), job)
     assert opened is not None and "WRONGPASS" in opened and closed is None
+    assert "GOSSAMER_CACHE_PASSWORD" in opened
     assert "secret" not in opened
 
 
@@ -331,6 +332,25 @@ def test_a_missing_password_is_no_error(own_server: RedisServer) -> None:
 
     opened, closed = run(own_server.url, job)
     assert opened is not None and "NOAUTH" in opened and closed is None
+
+
+@pytest.mark.parametrize("length", [6, 200])
+def test_a_server_that_repeats_the_password_it_was_sent_does_not_make_it_visible(tmp_path: Path, length: int) -> None:
+    secret = "sEcReT" * (length // 6)
+
+    async def main(url: str) -> str:
+        reasons: list[str | None] = []
+        tier = CacheTier(parse_address(url, {}), SCOPE, chance=random.Random(1), on_change=reasons.append)
+        await until(lambda: not tier.is_usable and tier.statistics().is_open)
+        await tier.close()
+        return f"{reasons} {tier.statistics()}"
+
+    with running_redis(tmp_path / "redis", {"rename-command": 'AUTH ""'}) as server:
+        url = server.url.replace("//", f"//:{secret}@")
+        said = uvloop.run(main(url))
+
+    assert "sEcReT" not in said
+    assert "does not accept" in said and "GOSSAMER_CACHE_PASSWORD" in said
 
 
 def test_what_was_flushed_is_not_known_any_more(own_server: RedisServer) -> None:

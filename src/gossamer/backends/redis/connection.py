@@ -12,11 +12,15 @@ from typing import Final, cast
 
 import hiredis
 
-from gossamer.backends.redis.address import CacheAddress, Server
+from gossamer.backends.redis.address import PASSWORD, PASSWORD_FILE, CacheAddress, Server
 from gossamer.errors import GossamerError
 
 CONNECT_SECONDS: Final = 1.0
 """For opening a connection to one server. Nothing waits for it."""
+
+PASSWORD_ERRORS: Final = ("NOAUTH", "WRONGPASS")
+STATE_ERRORS: Final = ("READONLY", "OOM", "LOADING", "MISCONF", "BUSY", "NOREPLICAS", "MASTERDOWN")
+"""First words of errors of a server that is of no use at the moment. They repeat nothing of what it was sent."""
 
 Word = str | bytes | int | float
 Command = tuple[Word, ...]
@@ -181,13 +185,23 @@ async def _open(server: Server, commands: list[Command], answers: Replies | None
         raise
     if replies is None:
         raise CacheFailed(f"{server} has closed the connection")
-    for reply in replies:
+    for command, reply in zip(commands, replies, strict=True):
         if isinstance(reply, hiredis.ReplyError):
             connection.close()
-            raise CacheFailed(f"{server}: {reply}")
+            raise CacheFailed(f"{server}: {_problem(str(reply), is_login=command[0] == 'AUTH')}")
     if answers is not None:
         answers += replies
     return connection
+
+
+def _problem(error: str, *, is_login: bool) -> str:
+    """What a server has replied. To a login it may repeat the password, as servers without AUTH do."""
+    word = error.partition(" ")[0]
+    if word in PASSWORD_ERRORS:
+        return f"{word}: wrong or no password; it comes from the URL, {PASSWORD} or {PASSWORD_FILE}"
+    if not is_login or word in STATE_ERRORS:
+        return error
+    return f"the server does not accept a login; its password comes from the URL, {PASSWORD} or {PASSWORD_FILE}"
 
 
 async def _answers_on(connection: Connection, commands: list[Command]) -> Replies | None:

@@ -28,7 +28,7 @@ from gossamer.clock import boot_time, sleep
 from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.membership import end_silent_workers
 from gossamer.cluster.ports import Session
-from gossamer.config.load import Config, known_shape
+from gossamer.config.load import Config, known_shape, split_cache_password
 from gossamer.crawl.run.directory import (
     ARCHIVE,
     DATABASE,
@@ -180,6 +180,16 @@ def take_password(url: str) -> tuple[str, str | None]:
             (password,) = [each for each in given if each not in kept][-1:]
             return match[1] + ("?" + "&".join(kept) if kept else ""), unquote(password.partition("=")[2])
     return url, None
+
+
+CACHE_PASSWORD = ("redis", "GOSSAMER_CACHE_PASSWORD")
+"""The same of caches."""
+
+
+def take_cache_password(url: str) -> tuple[str, str | None]:
+    """The URL of a cache without its password, and the password if it has one. All servers of a cache have the same."""
+    rest, password = split_cache_password(url)
+    return rest, None if password is None else unquote(password)
 
 
 def crawl_exists(location: CrawlLocation) -> bool:
