@@ -154,12 +154,12 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     ),
     "concurrent": ("store.threads", "crawl", "service"),
     "threading": (
-        *("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader", "backends.objects"),
+        *("observe.log", "library", "cluster.heartbeat", "backends.redis", "backends.objects"),
         "service.shared_server",
         "workers.parent",
     ),
     "multiprocessing": ("crawl",),
-    "socket": ("service", "lab.simweb", "backends.postgres", "library.document_stream"),
+    "socket": ("service", "lab.simweb", "backends.postgres", "backends.redis", "library.document_stream"),
     "subprocess": ("extract.pdf", "lab.simweb", "backends.postgres"),
     "http": ("lab.simweb",),
     "urllib": (

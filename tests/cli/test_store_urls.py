@@ -205,6 +205,8 @@ def test_the_passwords_of_a_cache_are_not_in_the_arguments_of_the_process(tmp_pa
         ("redis://:s%40cret@h:9/1", "redis://@h:9/1"),
         ("redis+sentinel://me:s%40cret@s1,s2/main", "redis+sentinel://me@s1,s2/main"),
         ("rediss://:s%40cret@a,redis://:s%40cret@b", "rediss://@a,redis://@b"),
+        ("redis://h1,:s%40cret@h2", "redis://h1,@h2"),
+        ("redis+sentinel://s1,me:s%40cret@s2:7/main", "redis+sentinel://s1,me@s2:7/main"),
     ):
         words = [sys.executable, str(tmp_path / "program.py"), "crawl", "http://x.test/a,b", f"--cache={url}"]
         ended = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})

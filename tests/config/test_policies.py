@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.config.load import Config, make_config
+from gossamer.config.load import Config, config_from_text, config_to_text, make_config
 from gossamer.config.policies import canonicaliser_for, check_config, ordering_for, politeness_for, rules_for
+from gossamer.config.sections import CacheSection
 from gossamer.errors import ConfigError
 from gossamer.filter.domains import domain_of
 from gossamer.frontier.orderings import ORDERINGS
@@ -30,6 +31,22 @@ def test_an_ordering_that_is_not_there_is_refused_with_those_that_are() -> None:
 def test_an_impossible_scope_is_refused_before_anything_is_touched() -> None:
     with pytest.raises(ConfigError):
         check_config(Config(scope="nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("url", "stored"),
+    [
+        ("redis://me:s%40cret@h:9/1", "redis://me@h:9/1"),
+        ("redis://h1,:s%40cret@h2", "redis://h1,@h2"),
+        ("redis+sentinel://:s%40cret@s1,s2/main", "redis+sentinel://@s1,s2/main"),
+        ("redis://h", "redis://h"),
+    ],
+)
+def test_the_password_of_a_cache_is_not_stored_with_the_configuration_for_other_workers(url: str, stored: str) -> None:
+    text = config_to_text(Config(cache=CacheSection(url=url)))
+
+    assert "cret" not in text
+    assert config_from_text(text).cache.url == stored
 
 
 def test_the_gaps_are_those_of_the_configuration() -> None:

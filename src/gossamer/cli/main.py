@@ -7,6 +7,7 @@ Exit status: 0 done (finished, or a limit was reached), 1 failed, 2 bad usage, 3
 import argparse
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -85,20 +86,18 @@ def _run(words: list[str]) -> int:
 def _hide_password() -> None:
     """Start again without the password that is in an argument, where everybody on this machine can read it: it is given
     on in the environment."""
-    from gossamer.crawl.run.location import STORE_PASSWORD, take_password
+    from gossamer.crawl.run.location import CACHE_PASSWORD, STORE_PASSWORD, take_cache_password, take_password
 
-    def take(word: str, scheme: str, variable: str) -> str:
-        option, found, rest = word.partition(scheme)
-        url, password = take_password(found + rest)
-        if password is not None:
-            os.environ[variable] = password
-        return option + url
-
+    places = ((*STORE_PASSWORD, take_password), (*CACHE_PASSWORD, take_cache_password))
     kept = []
     for word in sys.orig_argv[1:]:
-        word = take(word, *STORE_PASSWORD)
-        # Several servers of a cache have one password.
-        kept.append(",".join(take(part, "redis", "GOSSAMER_CACHE_PASSWORD") for part in word.split(",")))
+        for scheme, variable, take in places:
+            if (match := re.match(rf"(--[a-z-]+=)?({scheme}.*)", word)) is not None:
+                url, password = take(match[2])
+                word = (match[1] or "") + url
+                if password is not None:
+                    os.environ[variable] = password
+        kept.append(word)
     if kept != sys.orig_argv[1:]:
         os.execv(sys.executable, [sys.executable, *kept])
 

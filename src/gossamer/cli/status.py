@@ -208,8 +208,8 @@ def total_rows(found: Json, live: Snapshot | None, spooled: Sequence[int] = ()) 
         rows.append(("in the spool", formatter.number_of(len(spooled), "object"), waiting))
     if live is not None:
         shares = " / ".join(f"{share:.0f}" for share in live.selector_shares)
-        if live.cache_failing:
-            rows.append(("cache", "failing", "the crawl goes on without it"))
+        if live.cache_fault is not None:
+            rows.append(("cache", live.cache_fault.replace("_", " "), "the crawl goes on without it"))
         rows.append(("load", live.load, formatter.printable(f"{live.load_reason}; visits by group: {shares} %")))
     return rows
 

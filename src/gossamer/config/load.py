@@ -143,10 +143,25 @@ _OF_PROCESS = ("dir", "store", "unsafe_store", "seeds", "max_pages", "min_pages"
 """What a worker that joins a crawl does not take from the process that has started it."""
 
 
+def split_cache_password(url: str) -> tuple[str, str | None]:
+    """The URL of a cache without its passwords, and the first of them as it is in the URL. Servers after the first need
+    no scheme."""
+    kept, passwords = [], []
+    for part in url.split(","):
+        scheme, separator, rest = part.rpartition("://")
+        login, at, place = rest.rpartition("@")
+        user, _, password = login.partition(":")
+        passwords += [password] if password else []
+        kept.append(f"{scheme}{separator}{user}{at}{place}")
+    return ",".join(kept), passwords[0] if passwords else None
+
+
 def config_to_text(config: "Config") -> str:
     """The configuration as it is stored for workers that join. Credentials are not part of it, only the names of the
-    variables that hold them."""
+    variables that hold them; nor is the password in the URL of the cache."""
     found = msgspec.to_builtins(config)
+    if config.cache.url is not None:
+        found["cache"]["url"] = split_cache_password(config.cache.url)[0]
     return msgspec.json.encode({key: value for key, value in found.items() if key not in _OF_PROCESS}).decode()
 
 

@@ -11,6 +11,7 @@ from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
 from gossamer.frontier.selector import Load
 from gossamer.model.batch import Batch, Committed, RobotsRecord
+from gossamer.model.cache_fault import CacheFault
 from gossamer.model.settlement import ProcessedDocument, Settlement
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant
@@ -52,8 +53,11 @@ class CrawlObserver:
     def dns_failing(self, failing: bool) -> None:
         """No name server answers any more, or one does again."""
 
-    def cache_failing(self, reason: str | None) -> None:
+    def cache_failing(self, fault: CacheFault | None, reason: str) -> None:
         """The cache fails for this reason and is not used any more; None: it is used again."""
+
+    def cache_emptied(self) -> None:
+        """The cache has lost everything, or is another one."""
 
     def load_changed(self, load: Load, reason: str) -> None:
         """The selector has another load; the reason is in words."""
@@ -134,9 +138,13 @@ class Observers:
         for observer in self._all:
             observer.dns_failing(failing)
 
-    def cache_failing(self, reason: str | None) -> None:
+    def cache_failing(self, fault: CacheFault | None, reason: str) -> None:
         for observer in self._all:
-            observer.cache_failing(reason)
+            observer.cache_failing(fault, reason)
+
+    def cache_emptied(self) -> None:
+        for observer in self._all:
+            observer.cache_emptied()
 
     def load_changed(self, load: Load, reason: str) -> None:
         for observer in self._all:

@@ -12,6 +12,7 @@ from gossamer.crawl.run.directory import holder_of
 from gossamer.crawl.run.location import CrawlLocation, store_kind
 from gossamer.crawl.run.opener import OpenCrawl, live_status, open_session
 from gossamer.crawl.run.workers import read_live
+from gossamer.model.cache_fault import CacheFault
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
 from gossamer.observe.freshness import FreshnessMetrics, FreshnessObject, freshness_object
@@ -111,6 +112,7 @@ class StatusObject(TypedDict):
     recrawl: RecrawlObject
     load: Annotated[LoadObject | None, "null if it is not running"]
     cache_failing: Annotated[bool | None, "the cache fails and is not used; null if the crawl is not running"]
+    cache_fault: Annotated[CacheFault | None, "what is wrong with the cache"]
     options: Annotated[dict[str, object], "settings stored in the directory"]
     workers: Annotated[
         list[WorkerObject] | None, "those that are alive; null if the store is not one that workers share"
@@ -207,7 +209,8 @@ def status_object(status: CrawlStatus) -> Json:
         "ordered": orders_object(status.overrides),
         "recrawl": recrawl_object(status.totals, status.freshness),
         "load": None if status.live is None else load_object(status.live),
-        "cache_failing": None if status.live is None else status.live.cache_failing,
+        "cache_failing": None if status.live is None else status.live.cache_fault is not None,
+        "cache_fault": None if status.live is None else status.live.cache_fault,
         "options": status.options,
         "workers": None if status.workers is None else [worker_object(worker) for worker in status.workers],
     }

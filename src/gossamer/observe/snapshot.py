@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict
 
 import msgspec
 
+from gossamer.model.cache_fault import CacheFault
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe import formatter
@@ -72,8 +73,9 @@ class ReadmissionCounts:
 class CacheCounts(NamedTuple):
     """The cache in this run."""
 
-    failing: bool = False  # not used until it answers again
-    failures: int = 0
+    fault: CacheFault | None = None  # it is not used until it answers again
+    failures: Mapping[str, int] = {}  # by fault
+    emptied: int = 0
     announced: int = 0  # documents announced in the document stream ...
     unannounced: int = 0  # ... and those of which that is not certain
 
@@ -189,8 +191,9 @@ class Snapshot:
     store_saturation: float = 0.0  # 1.0: nothing is fetched until a batch is committed
     store_failing: bool = False  # commits fail: nothing is fetched until one succeeds
     store_slow: bool = False  # a commit is very slow: nothing is fetched until it ends
-    cache_failing: bool = False  # the cache fails and is not used until it answers again
-    cache_failures: int = 0  # of operations, in this run
+    cache_fault: CacheFault | None = None  # the cache fails and is not used until it answers again
+    cache_failures: Mapping[str, int] = field(default_factory=dict)  # of operations, in this run, by fault
+    cache_emptied: int = 0  # in this run
     announced: int = 0  # documents announced in the document stream in this run ...
     unannounced: int = 0  # ... and those of which that is not certain
     blobs_failing: bool = False  # object storage is away or slow: captures go to the spool
@@ -285,7 +288,9 @@ class CrawlObject(TypedDict):
     store_failing: bool
     store_slow: bool
     cache_failing: Annotated[bool, "the cache fails and is not used"]
-    cache_failures: Annotated[int, "operations of the cache that failed in this run"]
+    cache_fault: Annotated[CacheFault | None, "what is wrong with it; null if it is used, or there is none"]
+    cache_failures: Annotated[dict[str, int], "operations of the cache that failed in this run, by fault"]
+    cache_emptied: Annotated[int, "how often the cache had lost everything, in this run"]
     announced: Annotated[int, "documents announced in the document stream in this run"]
     unannounced: Annotated[int, "documents of this run that may not have been announced"]
     blobs_failing: Annotated[bool, "object storage is away or slow"]
@@ -343,8 +348,10 @@ def to_contract(snapshot: Snapshot) -> CrawlObject:
         "load": snapshot.load,
         "store_failing": snapshot.store_failing,
         "store_slow": snapshot.store_slow,
-        "cache_failing": snapshot.cache_failing,
-        "cache_failures": snapshot.cache_failures,
+        "cache_failing": snapshot.cache_fault is not None,
+        "cache_fault": snapshot.cache_fault,
+        "cache_failures": dict(snapshot.cache_failures),
+        "cache_emptied": snapshot.cache_emptied,
         "announced": snapshot.announced,
         "unannounced": snapshot.unannounced,
         "blobs_failing": snapshot.blobs_failing,

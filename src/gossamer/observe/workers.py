@@ -5,9 +5,10 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
+from gossamer.model.cache_fault import CacheFault
 from gossamer.observe import formatter
 
-CacheState = Literal["in use", "failing"]
+CacheState = Literal["in use"] | CacheFault
 
 
 class WorkerFigures(NamedTuple):
@@ -86,7 +87,7 @@ class WorkerObject(TypedDict):
     lease: Annotated[float, "seconds that are left of its lease"]
     commits: int
     commit_seconds: Annotated[float | None, "mean time of its last commits"]
-    cache: Annotated[CacheState | None, "null: it has no cache"]
+    cache: Annotated[CacheState | None, "in use, or what is wrong with it; null: it has no cache"]
     error: Annotated[str | None, "the last error, which may be over"]
     error_at: str | None
     weight: Annotated[float, "its share of the partitions, in relation to the others"]
@@ -136,7 +137,7 @@ COLUMNS = formatter.Columns(
     ("PAGES/S", ">7"),
     ("LEASE", ">6"),
     ("COMMIT", ">7"),
-    ("CACHE", "<7"),
+    ("CACHE", "<13"),
     ("MACHINE", "<16"),
     ("LAST ERROR", ""),
 )
@@ -153,7 +154,7 @@ def worker_cells(worker: WorkerStatus) -> Sequence[str]:
         f"{worker.rate:.1f}",
         f"{worker.lease:.1f} s" if worker.alive else "",
         "" if figures.commit_seconds is None else f"{1000 * figures.commit_seconds:.0f} ms",
-        figures.cache or "",
+        _cache_state(figures),
         figures.machine or "",
         _last_error(worker),
     )
@@ -170,11 +171,15 @@ def describe_worker(worker: WorkerStatus) -> str:
     if figures.commit_seconds is not None:
         said.append(f"commit {formatter.seconds(figures.commit_seconds)}")
     if figures.cache is not None:
-        said.append(f"cache {figures.cache}")
+        said.append(f"cache {_cache_state(figures)}")
     if figures.machine is not None:
         said.append(f"on {figures.machine}")
     error = _last_error(worker)
     return formatter.printable(", ".join(said) + (f"; last error: {error}" if error else ""))
+
+
+def _cache_state(figures: WorkerFigures) -> str:
+    return (figures.cache or "").replace("_", " ")
 
 
 def _last_error(worker: WorkerStatus) -> str:

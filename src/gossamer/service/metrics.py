@@ -15,6 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from gossamer.crawl.status import QUEUES
+from gossamer.model.cache_fault import CacheFault
 from gossamer.model.outcome import Failure
 from gossamer.model.states import UrlState
 from gossamer.observe.snapshot import PHASES, ProcessUse, Snapshot
@@ -37,6 +38,7 @@ REASONS: Final = frozenset(
 )
 """The reasons listed in docs/OPERATING.md."""
 OTHER: Final = "other"
+CACHE_FAULTS: Final = tuple(fault.value for fault in CacheFault)
 STATUSES: Final = ("1xx", "2xx", "3xx", "4xx", "5xx")
 
 Kind = Literal["counter", "gauge", "histogram"]
@@ -294,13 +296,23 @@ METRICS: Final[tuple[Metric, ...]] = (
         "gossamer_cache_failures",
         "counter",
         "Operations of the cache that failed, this run",
-        lambda s: s.cache_failures,
+        lambda s: {fault: s.cache_failures.get(fault, 0) for fault in CACHE_FAULTS},
+        "fault",
+        CACHE_FAULTS,
     ),
     Metric(
         "gossamer_cache_open",
         "gauge",
-        "1 while the cache fails and is not used; the crawl does not wait for it",
-        lambda s: s.cache_failing,
+        "1 while the cache fails with this fault and is not used; the crawl does not wait for it",
+        lambda s: {fault: s.cache_fault == fault for fault in CACHE_FAULTS},
+        "fault",
+        CACHE_FAULTS,
+    ),
+    Metric(
+        "gossamer_cache_emptied",
+        "counter",
+        "How often the server of the cache had lost everything, this run",
+        lambda s: s.cache_emptied,
     ),
     Metric(
         "gossamer_stream_documents",
@@ -516,7 +528,7 @@ WORKER_METRICS: Final[tuple[WorkerMetric, ...]] = (
         "gossamer_worker_cache_open",
         "gauge",
         "1 while its cache fails and is not used",
-        lambda w: None if w.figures.cache is None else w.figures.cache == "failing",
+        lambda w: None if w.figures.cache is None else w.figures.cache != "in use",
     ),
     WorkerMetric("gossamer_worker_joined_timestamp_seconds", "gauge", "When it joined", lambda w: w.joined),
 )

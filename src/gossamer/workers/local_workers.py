@@ -23,7 +23,7 @@ from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.location import CrawlLocation, take_password
+from gossamer.crawl.run.location import CrawlLocation, take_cache_password, take_password
 from gossamer.crawl.run.opener import live_status, open_crawl, open_session
 from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.private_store import SharedStore
@@ -173,13 +173,15 @@ class LocalWorkers:
         config = self.config
         unsafe = ("--unsafe-store",) if config.unsafe_store else ()
         store, password = take_password(str(config.store))  # everybody on this machine can read arguments
+        _, cache_password = (None, None) if config.cache.url is None else take_cache_password(config.cache.url)
+        secrets = {"PGPASSWORD": password, "GOSSAMER_CACHE_PASSWORD": cache_password}
         pages = () if config.log.pages is None else ("--log-pages", config.log.pages)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "gossamer", "worker", "--quiet", "--store", store, *unsafe, *pages),
             *("--dir", config.dir, "--name", f"worker-{number}", "--parent", str(self._theirs)),
             pass_fds=(self._theirs,),
             stdin=asyncio.subprocess.DEVNULL,
-            env={**os.environ, **({} if password is None else {"PGPASSWORD": password})},
+            env={**os.environ, **{name: value for name, value in secrets.items() if value is not None}},
             start_new_session=True,  # Ctrl-C goes to this process, which stops them
         )
         self._processes[number] = process

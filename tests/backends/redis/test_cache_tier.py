@@ -2,7 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,12 @@ import uvloop
 
 from gossamer.backends.redis import connection
 from gossamer.backends.redis import tier as tiers
-from gossamer.backends.redis.address import parse_address
+from gossamer.backends.redis.address import CacheAddress, parse_address
+from gossamer.backends.redis.connection import Command
 from gossamer.backends.redis.known import CachedOwners, CachedSentLinks
 from gossamer.backends.redis.tier import CacheScope, CacheTier
 from gossamer.cluster.tiers import TierPolicy
+from gossamer.model.cache_fault import CacheFault
 from gossamer.model.units import Seconds
 from tests.backends.redis.slow_proxy import SlowProxy
 from tests.redis_server import RedisServer, free_port, running_redis
@@ -50,7 +54,7 @@ def run(
 
     async def main() -> None:
         tier = CacheTier(
-            parse_address(url, {}), scope, chance=random.Random(1), timeout=timeout, on_change=changes.append
+            parse_address(url, {}), scope, chance=random.Random(1), timeout=timeout, on_change=note_in(changes)
         )
         tier.connect_soon()
         await until(lambda: tier.is_usable)
@@ -59,6 +63,10 @@ def run(
 
     uvloop.run(main())
     return changes
+
+
+def note_in(changes: list[str | None]) -> Callable[[CacheFault | None, str], None]:
+    return lambda fault, reason: changes.append(None if fault is None else f"{fault}: {reason}")
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -160,7 +168,7 @@ def test_requests_that_take_long_together_are_answered_one_after_the_other(serve
         for number, value in enumerate(values):
             tier.send((("ECHO", value), ("ECHO", number)), found.append)
         await tier.flush()
-        assert tier.statistics().failures == 0
+        assert tier.statistics().failures == {}
 
     with SlowProxy(server.port) as proxy:
         proxy.bytes_per_second = 2e6  # 1.5 s for all, in each direction
@@ -179,7 +187,7 @@ def test_a_request_that_takes_too_long_does_not_lose_the_others(server: RedisSer
         for number in range(30):
             tier.send((("SET", "large", b"x" * (5_000_000 if number == 10 else 20_000)),), on_done(number))
         await tier.flush()
-        assert (tier.statistics().failures, tier.statistics().is_open) == (1, False)
+        assert (tier.statistics().failures, tier.statistics().is_open) == ({CacheFault.SLOW: 1}, False)
 
     with SlowProxy(server.port) as proxy:
         proxy.bytes_per_second = 2e6
@@ -196,7 +204,7 @@ def test_many_links_are_looked_up_and_written_a_thousand_at_a_time(server: Redis
         links.add(numbers)
         await tier.flush()
         assert await links.known(numbers) == set(numbers)
-        assert tier.statistics().failures == 0
+        assert tier.statistics().failures == {}
 
     with SlowProxy(server.port) as proxy:
         proxy.bytes_per_second = 1.5e6
@@ -240,7 +248,7 @@ def test_an_error_is_a_miss_for_whom_it_concerns_only(server: RedisServer) -> No
         number, word = await asyncio.gather(tier.ask(("INCR", "text")), tier.ask(("ECHO", "hello")))
 
         assert (number, word) == (None, b"hello")
-        assert tier.statistics().failures == 1
+        assert tier.statistics().failures == {CacheFault.OTHER: 1}
 
     run(server.url, job)
 
@@ -251,7 +259,7 @@ def test_a_server_that_was_killed_is_used_again_when_it_is_back(own_server: Redi
         await fail_and_recover(tier, own_server.start)
 
     opened, closed = run(own_server.url, job)
-    assert opened is not None and "Connect" in opened and closed is None
+    assert opened is not None and opened.startswith("away: ") and "Connect" in opened and closed is None
 
 
 def test_a_server_that_hangs_is_given_up_after_the_time_of_an_operation(
@@ -264,7 +272,8 @@ def test_a_server_that_hangs_is_given_up_after_the_time_of_an_operation(
         await fail_and_recover(tier, own_server.wake)
 
     changes = run(own_server.url, job, timeout=0.05)
-    assert f"127.0.0.1:{own_server.port} does not answer" in changes and changes[-1] is None
+    assert changes[0] in ("slow: no answer in time", f"away: 127.0.0.1:{own_server.port} does not answer")
+    assert changes[-1] is None
 
 
 def test_a_loop_that_was_busy_itself_does_not_count_as_a_slow_server(server: RedisServer) -> None:
@@ -280,7 +289,7 @@ def test_a_loop_that_was_busy_itself_does_not_count_as_a_slow_server(server: Red
             pass
 
         assert await asking == {5}
-        assert tier.statistics().failures == 0
+        assert tier.statistics().failures == {}
 
     run(server.url, job, timeout=0.2)
 
@@ -293,7 +302,7 @@ def test_a_server_without_memory_is_left_alone_until_it_has_some(own_server: Red
         await fail_and_recover(tier, lambda: client.config_set("maxmemory", 0))
 
     opened, closed = run(own_server.url, job)
-    assert opened is not None and "OOM" in opened and closed is None
+    assert opened is not None and opened.startswith("out_of_memory: ") and "OOM" in opened and closed is None
 
 
 def test_a_server_that_became_a_replica_is_left_alone_until_it_takes_writes(own_server: RedisServer) -> None:
@@ -304,7 +313,7 @@ def test_a_server_that_became_a_replica_is_left_alone_until_it_takes_writes(own_
         await fail_and_recover(tier, lambda: client.replicaof("NO", "ONE"))
 
     opened, closed = run(own_server.url, job)
-    assert opened is not None and "READONLY" in opened and closed is None
+    assert opened is not None and opened.startswith("read_only: ") and "READONLY" in opened and closed is None
 
 
 def test_a_password_that_changes_is_no_error_and_is_not_shown(own_server: RedisServer) -> None:
@@ -317,7 +326,8 @@ def test_a_password_that_changes_is_no_error_and_is_not_shown(own_server: RedisS
         await fail_and_recover(tier, lambda: client.config_set("requirepass", "first-secret"))
 
     opened, closed = run(own_server.url.replace("//", "//:first-secret@"), job)
-    assert opened is not None and "WRONGPASS" in opened and closed is None
+    assert opened is not None and opened.startswith("password: ") and "WRONGPASS" in opened and closed is None
+    assert "GOSSAMER_CACHE_PASSWORD" in opened
     assert "secret" not in opened
 
 
@@ -330,7 +340,26 @@ def test_a_missing_password_is_no_error(own_server: RedisServer) -> None:
         await fail_and_recover(tier, lambda: client.config_set("requirepass", ""))
 
     opened, closed = run(own_server.url, job)
-    assert opened is not None and "NOAUTH" in opened and closed is None
+    assert opened is not None and opened.startswith("password: ") and "NOAUTH" in opened and closed is None
+
+
+@pytest.mark.parametrize("length", [6, 200])
+def test_a_server_that_repeats_the_password_it_was_sent_does_not_make_it_visible(tmp_path: Path, length: int) -> None:
+    secret = "sEcReT" * (length // 6)
+
+    async def main(url: str) -> str:
+        reasons: list[str | None] = []
+        tier = CacheTier(parse_address(url, {}), SCOPE, chance=random.Random(1), on_change=note_in(reasons))
+        await until(lambda: not tier.is_usable and tier.statistics().is_open)
+        await tier.close()
+        return f"{reasons} {tier.statistics()}"
+
+    with running_redis(tmp_path / "redis", {"rename-command": 'AUTH ""'}) as server:
+        url = server.url.replace("//", f"//:{secret}@")
+        said = uvloop.run(main(url))
+
+    assert "sEcReT" not in said
+    assert "does not accept" in said and "GOSSAMER_CACHE_PASSWORD" in said
 
 
 def test_what_was_flushed_is_not_known_any_more(own_server: RedisServer) -> None:
@@ -342,6 +371,113 @@ def test_what_was_flushed_is_not_known_any_more(own_server: RedisServer) -> None
         assert await links.known([5]) == set()
 
     assert run(own_server.url, job) == []
+
+
+def test_a_server_that_was_emptied_is_noticed_while_it_is_used_and_when_it_comes_back(
+    own_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiers, "MARKER_SECONDS", 0.0)
+
+    async def main() -> None:
+        noticed: list[int] = []
+        address, chance = parse_address(own_server.url, {}), random.Random(1)
+        tier = CacheTier(address, SCOPE, chance=chance, timeout=LONG, on_emptied=lambda: noticed.append(1))
+        links = CachedSentLinks(tier)
+
+        async def use(holds: Callable[[], bool]) -> None:
+            async with asyncio.timeout(600):
+                while not holds():
+                    await links.known([1])
+                    await asyncio.sleep(0.002)
+
+        await use(lambda: tier.statistics().pipelines > 3)
+        assert noticed == []
+        own_server.client().flushall()
+        await use(lambda: len(noticed) == 1)
+        own_server.kill()
+        await use(lambda: tier.statistics().is_open)
+        own_server.start()
+        await use(lambda: tier.is_usable)
+        assert (len(noticed), tier.statistics().emptied) == (2, 2)
+        assert own_server.client().ttl(f"gossamer:{SCOPE.crawl_id}:marker") > 0
+        await tier.close()
+
+    uvloop.run(main())
+
+
+@pytest.mark.parametrize(
+    "answer", [b"*2\r\n$9\r\n127.0.0.1\r\n$5\r\n99999\r\n", b"*2\r\n$2\r\n\xff\xff\r\n$1\r\nx\r\n"]
+)
+def test_whatever_a_sentinel_says_it_is_asked_again(server: RedisServer, answer: bytes) -> None:
+    answers = [answer] * 6  # enough to open the tier, and for some probes
+
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1000)
+        port = str(server.port).encode()
+        good = b"*2\r\n$9\r\n127.0.0.1\r\n$%d\r\n%b\r\n" % (len(port), port)
+        writer.write(answers.pop() if answers else good)
+        await writer.drain()
+        writer.close()
+
+    async def main() -> None:
+        changes: list[str | None] = []
+        sentinel = await asyncio.start_server(say, "127.0.0.1", 0)
+        url = f"redis+sentinel://127.0.0.1:{sentinel.sockets[0].getsockname()[1]}/main"
+        tier = CacheTier(parse_address(url, {}), SCOPE, chance=random.Random(1), on_change=note_in(changes))
+        await until(lambda: tier.is_usable)
+        assert len(changes) == 2 and changes[0] is not None and changes[0].startswith("away: ")
+        await tier.close()
+        sentinel.close()
+
+    uvloop.run(main())
+
+
+def test_an_error_of_ours_does_not_end_the_probes(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(connection.Connector):
+        def __init__(self, address: CacheAddress) -> None:
+            super().__init__(address)
+            self.tries = 0
+
+        async def connect(self, probe: Sequence[Command]) -> tuple[connection.Connection, connection.Replies]:
+            self.tries += 1
+            if self.tries < 6:
+                raise LookupError("unforeseen")
+            return await super().connect(probe)
+
+    monkeypatch.setattr(tiers, "Connector", Broken)
+
+    async def job(tier: CacheTier) -> None:
+        assert tier.statistics().failures == {CacheFault.OTHER: 5}
+
+    opened, closed = run(server.url, job)
+    assert opened == "other: cannot connect: LookupError('unforeseen')" and closed is None
+
+
+def test_a_look_up_that_hangs_occupies_one_thread(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+    asked: list[object] = []
+    resolve = socket.getaddrinfo
+
+    def hang(host: object, *more: object, **options: object) -> object:
+        asked.append(host)
+        go_on.wait()
+        return resolve("127.0.0.1", None, type=socket.SOCK_STREAM)
+
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.02)
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+
+    async def main() -> None:
+        address = parse_address(f"redis://cache.test:{server.port}", {})
+        tier = CacheTier(address, SCOPE, chance=random.Random(1))
+        await until(lambda: not tier.is_usable and sum(tier.statistics().failures.values()) >= 6)
+        assert asked == ["cache.test"]
+        assert tier.statistics().failures.keys() == {CacheFault.AWAY}
+        go_on.set()
+        monkeypatch.setattr(connection, "CONNECT_SECONDS", 5.0)
+        await until(lambda: tier.is_usable)
+        await tier.close()
+
+    asyncio.run(main())
 
 
 def test_of_several_servers_the_first_that_takes_writes_is_used(
@@ -391,7 +527,7 @@ def test_a_tier_that_never_had_a_server_costs_nothing_and_can_be_closed() -> Non
     async def main() -> None:
         changes: list[str | None] = []
         address = parse_address("redis://127.0.0.1:1", {})
-        tier = CacheTier(address, SCOPE, chance=random.Random(1), on_change=changes.append)
+        tier = CacheTier(address, SCOPE, chance=random.Random(1), on_change=note_in(changes))
         links = CachedSentLinks(tier)
         while not changes:
             links.add([1])

@@ -20,7 +20,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from gossamer.backends.redis.address import CacheAddress, Server, parse_address
+from gossamer.backends.redis.address import PASSWORD, PASSWORD_FILE, CacheAddress, Server, parse_address
+from gossamer.backends.redis.connection import STATE_ERRORS
 from gossamer.backends.redis.document_log import CRAWLS, stream_of
 from gossamer.errors import ConnectionLost, UsageError
 from gossamer.model.announcement import StreamedDocument
@@ -42,8 +43,6 @@ _AWAY = (
     OverflowError,  # a Sentinel names an impossible port
     ValueError,  # a host name that is none
 )
-_AWAY_WORDS: Final = ("MISCONF", "BUSY", "NOREPLICAS", "LOADING", "READONLY", "OOM", "MASTERDOWN", "UNBLOCKED")
-"""First words of errors of a server that cannot be used at the moment."""
 
 # KEYS: the stream, and the hash of the group: the last number of each epoch; `all` if it began with the oldest entry;
 # `gap ID`, the documents missing before an entry that is not acknowledged; `lost`, those to add to the next gap.
@@ -248,7 +247,7 @@ class DocumentReader:
                 word = str(error).partition(" ")[0]
                 if word == "NOGROUP":  # emptied, or replaced by a server without it
                     self._is_member = False
-                elif word in _AWAY_WORDS:
+                elif word in STATE_ERRORS:
                     self._wait()
                 else:
                     raise _lost(self._address, error) from None
@@ -305,7 +304,12 @@ def missing_documents(url: str, crawl: str, group: str, stored: Mapping[str, int
 
 
 def _lost(address: CacheAddress, error: Exception) -> ConnectionLost:
-    return ConnectionLost(f"cannot read the documents of {address}: {error}")
+    problem = str(error)
+    if address.password is not None and address.password[:64] in problem:  # a server may repeat what it was sent
+        problem = (
+            f"the server does not accept the login; its password comes from the URL, {PASSWORD} or {PASSWORD_FILE}"
+        )
+    return ConnectionLost(f"cannot read the documents of {address}: {problem}")
 
 
 def _connect(address: CacheAddress) -> "redis.Redis":

@@ -2,14 +2,24 @@
 
 import asyncio
 import random
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from gossamer.backends.redis.address import CacheAddress
-from gossamer.backends.redis.connection import CacheFailed, Command, Connection, Pipeline, Replies, connect, pack
+from gossamer.backends.redis.connection import (
+    CacheFailed,
+    Command,
+    Connection,
+    Connector,
+    Pipeline,
+    Replies,
+    fault_of,
+    pack,
+)
 from gossamer.cluster.tiers import TierBreaker, TierPolicy
+from gossamer.model.cache_fault import CacheFault
 
 OPERATION_SECONDS: Final = 0.05
 POLICY: Final = TierPolicy()
@@ -20,6 +30,9 @@ PIPELINE_BYTES: Final = 256_000
 """A pipeline is not larger, unless it is one request. What is in flight at a time is not more."""
 WAITING_BYTES: Final = 32_000_000
 """That wait to be sent. More is given up."""
+
+MARKER_SECONDS: Final = 1.0
+"""Between two looks at whether the server still has what was written, while it is used."""
 
 _BUSY_SECONDS: Final = 0.01
 _PROBE_KEPT: Final = 60  # seconds
@@ -42,10 +55,12 @@ class TierStatistics:
     """The state of the tier, and counts since the start."""
 
     is_open: bool
-    failures: int  # operations that failed, and connections that could not be opened
+    failures: Mapping[CacheFault, int]  # operations that failed, and connections that could not be opened
     times_opened: int
     pipelines: int  # answered in time
-    reason: str | None  # of the last failure
+    emptied: int  # how often the server had lost everything
+    fault: CacheFault | None  # of the last failure
+    reason: str | None  # the same in words
 
 
 class CacheTier:
@@ -65,14 +80,20 @@ class CacheTier:
         *,
         chance: random.Random,
         timeout: float = OPERATION_SECONDS,
-        on_change: Callable[[str | None], None] = lambda reason: None,
+        on_change: Callable[[CacheFault | None, str], None] = lambda fault, reason: None,
+        on_emptied: Callable[[], None] = lambda: None,
     ) -> None:
-        """`on_change` gets the reason when the tier is opened, and None when it is closed again."""
-        self._address = address
+        """`on_change` gets the fault and the reason when the tier is opened, and None when it is closed again;
+        `on_emptied` is called when the server has lost everything, or is another one."""
+        self._connector = Connector(address)
         self.scope = scope
         self._timeout = timeout
+        self._chance = chance
         self._breaker = TierBreaker(POLICY, chance)
         self._on_change = on_change
+        self._on_emptied = on_emptied
+        self._marker: bytes | None = None  # what the server has under the name of the marker
+        self._next_marker = 0.0
         self._connection: Connection | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._waiting: deque[Pipeline] = deque()  # to be sent
@@ -83,7 +104,9 @@ class CacheTier:
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
-        self._failures = self._times_opened = self._pipelines = 0
+        self._failures: Counter[CacheFault] = Counter()
+        self._times_opened = self._pipelines = self._emptied = 0
+        self._fault: CacheFault | None = None
         self._reason: str | None = None
 
     @property
@@ -94,7 +117,8 @@ class CacheTier:
         return self._connection is not None and not self._breaker.is_open
 
     def statistics(self) -> TierStatistics:
-        return TierStatistics(self._breaker.is_open, self._failures, self._times_opened, self._pipelines, self._reason)
+        counts = (dict(self._failures), self._times_opened, self._pipelines, self._emptied)
+        return TierStatistics(self._breaker.is_open, *counts, self._fault, self._reason)
 
     # --- commands --------------------------------------------------------------------------------
 
@@ -129,7 +153,16 @@ class CacheTier:
             late.cancel()
 
     def _add(self, commands: Sequence[Command], done: Callable[[Replies | None], None]) -> Pipeline | None:
-        """Add a request to the pipeline of this turn, or to another one if that is full."""
+        """Add a request to the pipeline of this turn, or to another one if that is full. Now and then the first request
+        of a turn is to look at the marker."""
+        if self._open_turn is None:
+            now = asyncio.get_running_loop().time()
+            if now >= self._next_marker:
+                self._next_marker = now + MARKER_SECONDS
+                self._add_to_turn(self._marker_commands(), self._on_marker)
+        return self._add_to_turn(commands, done)
+
+    def _add_to_turn(self, commands: Sequence[Command], done: Callable[[Replies | None], None]) -> Pipeline | None:
         packed = pack(commands)
         size = sum(map(len, packed))
         if self._waiting_bytes and self._waiting_bytes + size > WAITING_BYTES:
@@ -167,7 +200,7 @@ class CacheTier:
         self._bytes_in_flight -= pipeline.size
         error = pipeline.finish()
         if error is not None:
-            self._give_up(error)
+            self._give_up(fault_of(error), error)
             return
         self._breaker.on_success()
         if self._waiting:
@@ -208,16 +241,16 @@ class CacheTier:
         elif now - at > _BUSY_SECONDS:  # the loop was busy itself: the answer may be there, unread
             self._set_deadline(now + _BUSY_SECONDS / 2)
         else:
-            self._give_up("no answer in time")
+            self._give_up(CacheFault.SLOW, "no answer in time")
 
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self, fault: CacheFault, reason: str) -> None:
         """A connection is of no use any more. What waits is sent on another one, if there soon is one."""
         connection, self._connection = self._connection, None
         if connection is None:
             return
         connection.close()
         self._bytes_in_flight = 0
-        self._fail(reason)
+        self._fail(fault, reason)
         for pipeline in connection.in_flight:
             pipeline.fail()
         if self._breaker.is_open:
@@ -229,12 +262,15 @@ class CacheTier:
 
     # --- failures and recovery -----------------------------------------------------------------------
 
-    def _fail(self, reason: str) -> None:
-        self._failures += 1
-        self._reason = reason
+    def _note(self, fault: CacheFault, reason: str) -> None:
+        self._failures[fault] += 1
+        self._fault, self._reason = fault, reason
+
+    def _fail(self, fault: CacheFault, reason: str) -> None:
+        self._note(fault, reason)
         if self._breaker.on_failure(asyncio.get_running_loop().time()):
             self._times_opened += 1
-            self._on_change(reason)
+            self._on_change(fault, reason)
             self._schedule_probe()
 
     def connect_soon(self) -> None:
@@ -250,37 +286,54 @@ class CacheTier:
     async def _connect(self) -> None:
         """Open a connection, as a probe if the tier is open."""
         was_open = self._breaker.is_open
-        problem: str | None = None
+        problem: CacheFailed | None = None
         try:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
             probe = ("SET", self.scope.prefix + b"probe", "", "EX", _PROBE_KEPT)
-            connection, _ = await connect(self._address, [probe])
+            connection, replies = await self._connector.connect([probe, *self._marker_commands()])
             connection.on_answer, connection.on_lost = self._on_answer, self._on_lost
             self._connection = connection
+            self._on_marker(replies[1:])
         except CacheFailed as error:
-            problem = str(error)
+            problem = error
+        except Exception as error:  # whatever it is, the next probe has to be scheduled
+            problem = CacheFailed(CacheFault.OTHER, f"cannot connect: {error!r}")
         finally:
             self._connecting = None
         if problem is not None:
             self._drop_waiting()
         if not was_open:
             if problem is not None:
-                self._fail(problem)
+                self._fail(problem.fault, str(problem))
             else:
                 self._end_turn()
             return
         if problem is not None:
-            self._failures += 1
-            self._reason = problem
+            self._note(problem.fault, str(problem))
         if self._breaker.on_probe(problem is None, asyncio.get_running_loop().time()):
-            self._on_change(None)
+            self._on_change(None, "")
         else:
             self._schedule_probe()
 
+    def _marker_commands(self) -> list[Command]:
+        """The marker is a random value that the first one writes. Another value, or none, means that the server has
+        lost everything since, or is another one."""
+        key, value = f"gossamer:{self.scope.crawl_id}:marker", self._chance.getrandbits(64)
+        return [("SET", key, value, "NX", "EX", KEPT_SECONDS), ("GET", key), ("EXPIRE", key, KEPT_SECONDS)]
+
+    def _on_marker(self, replies: Replies | None) -> None:
+        found = None if replies is None else replies[1]
+        if not isinstance(found, bytes):
+            return
+        before, self._marker = self._marker, found
+        if before is not None and before != found:
+            self._emptied += 1
+            self._on_emptied()
+
     def _on_lost(self) -> None:
-        self._give_up("the server has closed the connection")
+        self._give_up(CacheFault.AWAY, "the server has closed the connection")
 
     def _schedule_probe(self) -> None:
         if self._breaker.next_probe is not None and not self._closed:

@@ -50,7 +50,7 @@ class FigureTaker:
             in_flight=crawl.engine.in_flight,
             lease=round(max(lease, 0.0), 3),
             commit_seconds=round((store.commit_seconds - seconds_then) / commits, 4) if commits else None,
-            cache=None if crawl.cache is None else "failing" if crawl.cache.counts().failing else "in use",
+            cache=None if crawl.cache is None else crawl.cache.counts().fault or "in use",
             error=self._error,
             error_at=self._error_at,
             directory=str(crawl.directory.path.absolute()),

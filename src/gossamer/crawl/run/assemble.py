@@ -274,6 +274,7 @@ def _assemble(opening: Opening, policies: _Policies, fetcher: SchemeFetcher | No
         known.announced,
         chance,
         observers.cache_failing,
+        observers.cache_emptied,
     )
     owners = None if cache is None else DocumentOwners(cache.owners, queries.content_owners)
     if owners is not None:

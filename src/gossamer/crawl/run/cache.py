@@ -9,6 +9,7 @@ from gossamer.config.load import Config
 from gossamer.config.sections import CacheSection
 from gossamer.errors import MissingExtra
 from gossamer.model.announcement import StreamedDocument
+from gossamer.model.cache_fault import CacheFault
 from gossamer.observe.snapshot import CacheCounts
 from gossamer.store.ports import DocumentLog, OwnerCache, SentLinks
 
@@ -55,13 +56,15 @@ def open_cache(
     epoch: int,
     position: str | None,
     chance: random.Random,
-    on_change: Callable[[str | None], None],
+    on_change: Callable[[CacheFault | None, str], None],
+    on_emptied: Callable[[], None],
 ) -> OpenCache | None:
     """The cache that the settings name; None if they name none. Connects in the background.
 
     Entries of another `generation` or `rules_version` are not found. `epoch` numbers the announcements of this life of
-    the worker; `position` is what its last life has stored (`DocumentLog.position_after`). `on_change` gets the reason
-    when the cache fails and is no longer used, and None when it is used again.
+    the worker; `position` is what its last life has stored (`DocumentLog.position_after`). `on_change` gets the fault
+    and the reason when the cache fails and is no longer used, and None when it is used again; `on_emptied` is called
+    when it has lost everything.
     """
     if settings.url is None:
         return None
@@ -71,13 +74,16 @@ def open_cache(
     from gossamer.backends.redis.tier import CacheScope, CacheTier
 
     scope = CacheScope(crawl_id, generation, rules_version)
-    tier = CacheTier(address, scope, chance=chance, timeout=settings.timeout, on_change=on_change)
+    tier = CacheTier(
+        address, scope, chance=chance, timeout=settings.timeout, on_change=on_change, on_emptied=on_emptied
+    )
     documents = RedisDocumentLog(tier, epoch, settings.documents, position) if settings.documents else None
 
     def counts() -> CacheCounts:
         found = tier.statistics()
         sent = (0, 0) if documents is None else (documents.announced, documents.unannounced)
-        return CacheCounts(found.is_open, found.failures, *sent)
+        failures = {str(fault): number for fault, number in found.failures.items()}
+        return CacheCounts(found.fault if found.is_open else None, failures, found.emptied, *sent)
 
     def change_rules(version: int) -> None:
         tier.scope = tier.scope._replace(rules_version=version)

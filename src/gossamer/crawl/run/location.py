@@ -15,7 +15,7 @@ from gossamer.backends.contact_journal import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
 from gossamer.backends.objects.address import SCHEMES, check_url
 from gossamer.backends.sqlite.driver import SqliteTables
-from gossamer.config.load import Config
+from gossamer.config.load import Config, split_cache_password
 from gossamer.crawl.run.directory import DATABASE, CrawlDirectory
 from gossamer.errors import ConfigError, MissingExtra
 from gossamer.store.ports import ContactJournal, Tables
@@ -137,6 +137,16 @@ def take_password(url: str) -> tuple[str, str | None]:
             (password,) = [each for each in given if each not in kept][-1:]
             return match[1] + ("?" + "&".join(kept) if kept else ""), unquote(password.partition("=")[2])
     return url, None
+
+
+CACHE_PASSWORD = ("redis", "GOSSAMER_CACHE_PASSWORD")
+"""The same of caches."""
+
+
+def take_cache_password(url: str) -> tuple[str, str | None]:
+    """The URL of a cache without its password, and the password if it has one. All servers of a cache have the same."""
+    rest, password = split_cache_password(url)
+    return rest, None if password is None else unquote(password)
 
 
 def archive_folder(blobs: str | None) -> Path | None:

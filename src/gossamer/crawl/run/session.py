@@ -22,6 +22,7 @@ from gossamer.errors import HistoryLost, StoreFailed, UsageError
 from gossamer.extract.main_text import TextExtractor
 from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
+from gossamer.model.cache_fault import CacheFault
 from gossamer.model.delivery import DeliveryStatistics
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
@@ -201,11 +202,14 @@ class _CrawlLogger(CrawlObserver):
         else:
             self._log.event("dns.recovered")
 
-    def cache_failing(self, reason: str | None) -> None:
-        if reason is None:
+    def cache_failing(self, fault: CacheFault | None, reason: str) -> None:
+        if fault is None:
             self._log.event("cache.closed")
         else:
-            self._log.event("cache.open", reason=reason)
+            self._log.event("cache.open", fault=fault.value, reason=reason)
+
+    def cache_emptied(self) -> None:
+        self._log.event("cache.emptied")
 
     def load_changed(self, load: Load, reason: str) -> None:
         self._log.event("selector.load", mode=load.value, reason=reason)
@@ -425,8 +429,9 @@ class Watch:
             store_saturation=crawl.store.saturation,
             store_failing=crawl.store.failing is not None,
             store_slow=crawl.store.slow,
-            cache_failing=cache.failing,
+            cache_fault=cache.fault,
             cache_failures=cache.failures,
+            cache_emptied=cache.emptied,
             announced=cache.announced,
             unannounced=cache.unannounced,
             blobs_failing=delivery.failing is not None,

@@ -61,7 +61,7 @@ function problems(s, details) {
     ["proxy", "bad", "engine-part", s.proxy_failing && "A proxy is unavailable; its hosts are waiting."],
     ["polite", "bad", "overview", s.politeness_violations > 0 && `${plural(s.politeness_violations, "politeness violation", "politeness violations")}: requests were sent before the host's gap had passed.`],
     ["slow", "warn", "engine-part", s.store_slow && "The store is slow; nothing is fetched until the current commit ends."],
-    ["cache", "warn", "engine-part", s.cache_failing && "The cache is not available; the crawl goes on without it."],
+    ["cache", "warn", "engine-part", s.cache_fault && `The cache is not available (${s.cache_fault.replaceAll("_", " ")}); the crawl goes on without it.`],
     ["blobs", "warn", "engine-part", s.blobs_failing && `Object storage does not answer; ${plural(s.spool_segments, "object waits", "objects wait")} in the spool.`],
     ["silent", "warn", "hosts-part", silent >= SILENT && `No response for ${seconds(silent)}, with ${plural(s.in_flight, "visit", "visits")} in flight.`],
     ["failures", "warn", "answers-part", failures(s)],

@@ -22,9 +22,9 @@ function update(row, worker) {
   row.cells[0].title = [worker.directory, worker.pid && `process ${worker.pid}`, `version ${worker.version}`, `weight ${worker.weight}`].filter(Boolean).join(", ");
   put(badge, worker.state);
   badge.className = `badge ${TONES[worker.state] ?? ""}`;
-  const values = [short(worker.partitions), short(worker.pages), rate(worker.rate), short(worker.in_flight), seconds(worker.lease), seconds(worker.commit_seconds), worker.cache ?? "–"];
+  const values = [short(worker.partitions), short(worker.pages), rate(worker.rate), short(worker.in_flight), seconds(worker.lease), seconds(worker.commit_seconds), worker.cache?.replaceAll("_", " ") ?? "–"];
   values.forEach((value, at) => put(row.cells[2 + at], value));
-  row.cells[8].className = worker.cache === "failing" ? "wide-only warn" : "wide-only";
+  row.cells[8].className = worker.cache && worker.cache !== "in use" ? "wide-only warn" : "wide-only";
   put(row.cells[9], worker.error ? `${worker.error} (${instant(worker.error_at)})` : "–");
 }
 
