@@ -164,6 +164,11 @@ class Member:
         return self.life.name
 
     @property
+    def archive_name(self) -> str:
+        """How the names of its WARC files begin, after that of the program."""
+        return self._file.files_of(self.name)
+
+    @property
     def generation(self) -> int:
         """Of the crawl; what a cache has of others is void."""
         return self._joined.generation

@@ -93,8 +93,9 @@ class OpenArchive(NamedTuple):
 def open_archive(
     config: Config, directory: CrawlDirectory, facts: Metadata, clock: Clock, member: Member | None
 ) -> OpenArchive:
-    """The WARC files, truncated to what was committed; of a worker that shares a crawl, its own files. Or the objects,
-    with the epoch of this life of the worker in their names. Raises DirectoryError if committed records are missing."""
+    """The WARC files, truncated to what was committed; of a worker that shares a crawl, those of its directory. Or the
+    objects, with the epoch of this life of the worker in their names. Raises DirectoryError if committed records are
+    missing."""
     ids = RecordIds(random.Random(secrets.randbits(128)))
     encoder = WarcEncoder(ids)
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
@@ -116,7 +117,7 @@ def open_archive(
     if not has_files(config):
         in_memory = MemoryArchive(ids)
         return OpenArchive(in_memory, encoder.capture, in_memory)
-    prefix = FILE_PREFIX if member is None else f"{FILE_PREFIX}-{member.name}"
+    prefix = FILE_PREFIX if member is None else f"{FILE_PREFIX}-{member.archive_name}"
     if member is not None:
         ours = file_names_of(prefix)
         committed = {name: length for name, length in committed.items() if ours.fullmatch(name)}
@@ -164,7 +165,7 @@ def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, 
     if not tables.exist() and not seeds:
         raise no_crawl_in(config)
     tables.prepare(config.cluster.partitions)
-    file = WorkerFile(directory.path)
+    file = WorkerFile(directory.path, secrets.token_hex(3))
     name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
     life = WorkerLife(name, Epoch(secrets.randbits(63)), __version__, worker.weight, worker.joins)
     terms = LeaseTerms(Seconds(config.cluster.ttl))
