@@ -31,6 +31,7 @@ from gossamer.config.policies import politeness_for, recrawl_policy_for
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.document.processor import CaptureEncoder
+from gossamer.crawl.member.joining import Tell
 from gossamer.crawl.member.member import Member
 from gossamer.crawl.member.shared_store import SharedTables
 from gossamer.crawl.member.worker import Worker, WorkerFile, WorkerLife
@@ -45,7 +46,7 @@ from gossamer.crawl.run.opener import (
     store_kind,
 )
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
-from gossamer.errors import DirectoryError, NotThisCrawl, UsageError
+from gossamer.errors import DirectoryError, NameInUse, NotThisCrawl, UsageError
 from gossamer.fetch.robots import parse_robots
 from gossamer.filter.domains import domain_of
 from gossamer.frontier.orderings.ordering import Ordering
@@ -159,9 +160,11 @@ class Opening(NamedTuple):
     member: Member | None  # of a crawl that workers share
 
 
-def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, seeds: bool, worker: Worker) -> Member:
+def join_crawl(
+    config: Config, directory: CrawlDirectory, tables: SharedTables, seeds: bool, worker: Worker, tell: Tell
+) -> Member:
     """Become one of the workers that share a crawl. `seeds`: whether any were given, or none are needed. Raises
-    NotThisCrawl if there is no crawl to resume, and StoreFailed."""
+    NotThisCrawl if there is no crawl to resume, NameInUse, and StoreFailed."""
     if not tables.exist() and not seeds:
         raise no_crawl_in(config)
     tables.prepare(config.cluster.partitions)
@@ -169,7 +172,10 @@ def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, 
     name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
     life = WorkerLife(name, Epoch(secrets.randbits(63)), __version__, worker.weight, worker.joins)
     terms = LeaseTerms(Seconds(config.cluster.ttl))
-    return Member.join(tables, file, life, terms, politeness_for(config), config.robots_agent)
+    try:
+        return Member.join(tables, file, life, terms, politeness_for(config), config.robots_agent, tell)
+    except NameInUse as error:
+        raise NameInUse(name, error.holder, shown_crawl(CrawlLocation.of(config))) from error
 
 
 def no_crawl_in(config: Config) -> NotThisCrawl:
@@ -289,7 +295,8 @@ def table_writer(
         reorder(db, ordering.name, ordering, opening.clock.now(), settings=ordering.queue_settings)
     elif (facts.order(), facts.order_settings()) != (ordering.name, ordering.queue_settings):
         raise UsageError(
-            f"--order {ordering.name}: the workers of this crawl use {facts.order()}, or other weights; stop them first"
+            f"--order {ordering.name}: the workers of this crawl use {facts.order()}, or other weights; stop them "
+            f"first: {member.describe_others()}"
         )
     if member is not None:
         member.end_set_up()
