@@ -11,6 +11,7 @@ from gossamer.cluster.membership import Joined, Membership, list_workers
 from gossamer.cluster.partitions import Partitions
 from gossamer.cluster.ports import Session
 from gossamer.cluster.shared_addresses import SharedAddresses
+from gossamer.config.hosts import HostSettingsTable
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.member.address_exchange import AddressExchange
 from gossamer.crawl.member.balance import Balance
@@ -74,6 +75,7 @@ class Member:
         life: WorkerLife,
         terms: LeaseTerms,
         politeness: PolitenessPolicy,
+        hosts: HostSettingsTable,
         agent: str,
         session: Session,
         joined: Joined,
@@ -102,7 +104,7 @@ class Member:
         self.permit = LeasePermit(self.heartbeat.lease)
         self.rules = SharedRules(self.store, self.ownership, self.heartbeat, joined.rules_version)
         self.holds = HostHolds(self.ownership, self.store)
-        self._first_contacts = FirstContacts(self.ownership, policy, politeness, agent)
+        self._first_contacts = FirstContacts(self.ownership, policy, politeness, hosts, agent)
         self._addresses = SharedAddresses(policy, politeness.min_delay, kept_for=terms.ttl)
         self._exchange = AddressExchange(tables.open_session(terms.waiting), life.epoch, self._addresses)
         self._run = SharedRun(session, life.epoch)
@@ -119,6 +121,7 @@ class Member:
         life: WorkerLife,
         terms: LeaseTerms,
         politeness: PolitenessPolicy,
+        hosts: HostSettingsTable,
         agent: str,
         tell: Tell,
     ) -> "Member":
@@ -129,7 +132,7 @@ class Member:
         membership = _membership(session, life, terms)
         joined = join(session, membership, previous, terms, begins_run=not life.joins, tell=tell)
         file.save(life.name, [life.epoch])
-        return cls(tables, file, life, terms, politeness, agent, session, joined)
+        return cls(tables, file, life, terms, politeness, hosts, agent, session, joined)
 
     def open_writer(self) -> Database:
         """The connection of the writer. It sees all partitions until `end_set_up`, if no other worker does."""

@@ -192,7 +192,8 @@ def assemble(
         tables, journal = store_for(config, directory)
         if store_kind(config.store).is_shared:
             shared = cast(SharedTables, tables)
-            member = join_crawl(config, directory, shared, bool(seeds) or may_be_empty, worker or Worker(), tell)
+            has_seeds = bool(seeds) or may_be_empty
+            member = join_crawl(config, directory, shared, policies.hosts, has_seeds, worker or Worker(), tell)
             clock = clock or (member.clock() if config.rehearse is None else None)
         opening = Opening(
             config,

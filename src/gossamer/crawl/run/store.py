@@ -161,7 +161,13 @@ class Opening(NamedTuple):
 
 
 def join_crawl(
-    config: Config, directory: CrawlDirectory, tables: SharedTables, seeds: bool, worker: Worker, tell: Tell
+    config: Config,
+    directory: CrawlDirectory,
+    tables: SharedTables,
+    hosts: HostSettingsTable,
+    seeds: bool,
+    worker: Worker,
+    tell: Tell,
 ) -> Member:
     """Become one of the workers that share a crawl. `seeds`: whether any were given, or none are needed. Raises
     NotThisCrawl if there is no crawl to resume, NameInUse, and StoreFailed."""
@@ -173,7 +179,7 @@ def join_crawl(
     life = WorkerLife(name, Epoch(secrets.randbits(63)), __version__, worker.weight, worker.joins)
     terms = LeaseTerms(Seconds(config.cluster.ttl))
     try:
-        return Member.join(tables, file, life, terms, politeness_for(config), config.robots_agent, tell)
+        return Member.join(tables, file, life, terms, politeness_for(config), hosts, config.robots_agent, tell)
     except NameInUse as error:
         raise NameInUse(name, error.holder, shown_crawl(CrawlLocation.of(config))) from error
 
