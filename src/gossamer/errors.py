@@ -139,12 +139,13 @@ class HistoryLost(WorkerEnded):
 class NameInUse(WorkerEnded):
     """Another living worker has this name."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, holder: str | None = None, store: str = "this store") -> None:
+        """`holder`: that worker, with its process and machine."""
+        self.name, self.holder = name, holder or name
         super().__init__(
-            f"worker name {name!r} is in use by a living worker; choose another with --name, or, if that worker was "
-            "killed, try again in some seconds"
+            f"worker name {name!r} is in use: {self.holder} takes part in the crawl in {store} and sends heartbeats; "
+            f"choose another name with --name, or stop that worker"
         )
-        self.name = name
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -17,7 +17,7 @@ from gossamer.cluster.handover import Released, first_contact
 from gossamer.cluster.heartbeat import Heartbeat
 from gossamer.cluster.inbox import Kind
 from gossamer.cluster.lease import LeaseTerms
-from gossamer.cluster.membership import Membership, Taken, TakenGate
+from gossamer.cluster.membership import Membership, Taken, TakenGate, end_silent_workers
 from gossamer.cluster.page_grants import PageGrants, next_grant
 from gossamer.cluster.partitions import Partitions
 from gossamer.cluster.shared_addresses import GatePlan, SharedAddresses, exchange
@@ -274,6 +274,43 @@ def a_name_belongs_to_one_living_worker(stage: Stage) -> None:
     assert second.membership.join().owned == []
 
 
+def of_workers_that_join_at_the_same_time_only_the_first_is_alone(stage: Stage) -> None:
+    first, second = stage.worker(), stage.worker()
+    with ExitStack() as open_transaction:
+        open_transaction.enter_context(first.session.transaction())
+        first.session.execute("lock_crawl")
+        first.session.execute("join_fence", first.epoch)
+        first.session.execute("join_workers", first.epoch, "first", 1.0, "1")
+
+        joined = stage.meanwhile(second.membership.join, open_transaction.close)
+
+    assert not joined.alone
+    second.fence.run(second.membership.leave)
+    first.fence.run(first.membership.leave)
+    assert stage.worker().membership.join().alone
+
+
+def only_a_worker_that_is_silent_frees_its_name(stage: Stage) -> None:
+    dead, other, living = stage.worker("dead"), stage.worker("other"), stage.worker("living")
+    for worker in (dead, other, living):
+        worker.membership.join()
+    heart, time = stage.heartbeat(living), [0.0]
+
+    def pause(seconds: float) -> None:
+        time[0] += seconds
+        heart.send()
+
+    def end(worker: Worker) -> None:
+        end_silent_workers(stage.outside, TERMS, lambda: time[0], pause, among={worker.epoch})
+
+    end(living)
+    assert time[0] < TERMS.silence
+    end(dead)
+
+    assert time[0] >= TERMS.silence
+    assert stage.ask("SELECT name FROM workers WHERE state = 'active' ORDER BY name") == [("living",), ("other",)]
+
+
 def a_restart_in_the_same_directory_takes_everything_back(stage: Stage) -> None:
     first, again = stage.worker("same"), stage.worker("same")
     first.membership.join()
@@ -525,6 +562,8 @@ STEPS = (
     a_worker_that_has_sent_a_heartbeat_meanwhile_is_not_declared_dead,
     a_step_of_the_servers_clock_makes_no_worker_silent,
     a_name_belongs_to_one_living_worker,
+    of_workers_that_join_at_the_same_time_only_the_first_is_alone,
+    only_a_worker_that_is_silent_frees_its_name,
     a_restart_in_the_same_directory_takes_everything_back,
     a_worker_that_leaves_owns_nothing_and_its_name_is_free,
     a_partition_of_a_dead_worker_stays_so_until_it_has_rested,

@@ -1,6 +1,6 @@
 """Membership of a crawl: joining, declaring a silent worker dead, draining, leaving."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import NamedTuple
 
 from gossamer.cluster.handover import Released
@@ -34,6 +34,7 @@ class Joined(NamedTuple):
     partitions: int
     owned: list[Taken]
     gates: list[TakenGate]
+    alone: bool  # no other worker was alive; of several that join at the same time, this holds for the first only
 
 
 class Membership:
@@ -61,6 +62,7 @@ class Membership:
                     session.execute("take_partitions_back", self.epoch, gone)
                     session.execute("take_gates_back", self.epoch, gone)
                     _bury(session, gone, "dead")
+            session.fetch_one("lock_crawl")  # until the commit: workers join one after the other
             if session.execute("join_fence", self.epoch):
                 # In this order: a command that does not see our row yet is seen by us.
                 if (holder := session.fetch_value("holder")) is not None:
@@ -70,9 +72,10 @@ class Membership:
                     )
                 if not session.execute("join_workers", self.epoch, self.name, self.weight, self.version):
                     raise NameInUse(self.name)
+            alone = all(epoch == self.epoch for (epoch,) in session.fetch_all("living"))
             owned = [Taken(part, Released(how)) for part, how in session.fetch_all("owned_partitions", self.epoch)]
             gates = [TakenGate(a, Released(how), rest) for a, how, rest in session.fetch_all("held_gates", self.epoch)]
-        return Joined(generation, rules_version, partitions, owned, gates)
+        return Joined(generation, rules_version, partitions, owned, gates, alone)
 
     def declare_dead(self, silent: Silent) -> bool:
         """In a transaction behind the fence, or before joining, when the name is in use by a worker that has fallen
@@ -125,13 +128,20 @@ def drain_worker(session: Session, name: str) -> bool:
 
 
 def end_silent_workers(
-    session: Session, terms: LeaseTerms, now: Callable[[], float], pause: Callable[[float], None]
+    session: Session,
+    terms: LeaseTerms,
+    now: Callable[[], float],
+    pause: Callable[[float], None],
+    *,
+    among: Container[Epoch] | None = None,
 ) -> None:
-    """Before a crawl is changed while no worker runs: declare those dead that were killed, after waiting long enough to
-    know it. Returns at once if there are none, or as soon as one is seen to live. Raises StoreFailed."""
+    """Before a crawl is changed or joined: declare those workers dead that were killed, after waiting long enough to
+    know it. Only those `among` these are looked at, if it is given. Returns at once if there are none, or as soon as
+    one is seen to live. Raises StoreFailed."""
     watch, first = Watch(terms), dict[Epoch, int]()
     while True:
-        beats = {Epoch(epoch): int(beat) for epoch, beat in session.fetch_all("beats")}
+        found = {Epoch(epoch): int(beat) for epoch, beat in session.fetch_all("beats")}
+        beats = {epoch: beat for epoch, beat in found.items() if among is None or epoch in among}
         first = first or beats
         if not beats or any(beat != first.get(epoch) for epoch, beat in beats.items()):
             return

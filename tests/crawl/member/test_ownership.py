@@ -10,6 +10,7 @@ from gossamer.cluster.handover import Released
 from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.membership import Taken
 from gossamer.cluster.partitions import Partitions
+from gossamer.config.hosts import HostSettings, HostSettingsTable
 from gossamer.crawl.member.first_contact import FirstContacts, rest_policy_for
 from gossamer.crawl.member.ownership import PartitionOwnership
 from gossamer.frontier.politeness import PolitenessPolicy
@@ -17,7 +18,7 @@ from gossamer.model.facts import DomainFacts
 from gossamer.model.loads import HostLoaded
 from gossamer.model.partition import ID_BITS
 from gossamer.model.task import HostRecord
-from gossamer.model.units import Epoch, HostId, HostKey, Instant
+from gossamer.model.units import Epoch, HostId, HostKey, Instant, Seconds
 from gossamer.store.ports import Database
 from gossamer.store.table.writer import TableWriter
 
@@ -71,11 +72,21 @@ def test_a_worker_that_has_retired_takes_no_partitions(ownership: PartitionOwner
 
 def test_a_host_rests_after_the_death_of_its_last_owner(ownership: PartitionOwnership) -> None:
     policy = rest_policy_for(POLITENESS, TERMS)
-    contacts = FirstContacts(ownership, policy, POLITENESS, "gossamer")
+    contacts = FirstContacts(ownership, policy, POLITENESS, HostSettingsTable(), "gossamer")
 
     first = [contacts.loaded(host_of(partition)).record for partition in (1, 2)]
 
     assert [record and record.next_contact for record in first] == [5.0, 100.0 + policy.longest_gap]
+
+
+def test_a_delay_that_the_operator_has_set_for_a_host_holds_after_a_death(ownership: PartitionOwnership) -> None:
+    policy = rest_policy_for(POLITENESS, TERMS)
+    delays = HostSettingsTable(HostSettings(min_delay=Seconds(policy.longest_gap + 60.0)))
+    contacts = FirstContacts(ownership, policy, POLITENESS, delays, "gossamer")
+
+    first = [contacts.loaded(host_of(partition)).record for partition in (0, 2)]
+
+    assert [record and record.next_contact for record in first] == [100.0 + policy.longest_gap + 60.0] * 2
 
 
 def test_partitions_where_contacts_were_cut_off_are_left_as_by_a_dead_worker(ownership: PartitionOwnership) -> None:

@@ -13,8 +13,8 @@ What always holds: no contact starts or goes on without a lease; a partition is 
 there and everything about it is committed. Statements that change tables run in the thread of the store, behind the
 fence, between two commits. Everything else belongs to the event loop.
 
-In reading order: `worker` (its name and its file), `shared_store` (statements behind the fence), `ownership` (which
-partitions are its own), `first_contact` and `contact_permit` (when hosts may be contacted), `shared_rules`,
+In reading order: `worker` (its name and its file), `joining`, `shared_store` (statements behind the fence), `ownership`
+(which partitions are its own), `first_contact` and `contact_permit` (when hosts may be contacted), `shared_rules`,
 `crawl_end`, `page_limit`, `host_lending` and `message_intake` (what other workers send), `host_holds` (what this worker
 asks of them), `balance` (taking partitions and giving them up), `address_exchange`, `worker_figures`, and `member`,
 which joins them.

@@ -2,6 +2,7 @@
 
 from gossamer.cluster.handover import RestPolicy, first_contact
 from gossamer.cluster.lease import LeaseTerms
+from gossamer.config.hosts import HostSettingsTable
 from gossamer.crawl.member.ownership import PartitionOwnership
 from gossamer.fetch.robots import parse_robots
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
@@ -22,10 +23,15 @@ class FirstContacts:
     """When hosts that are loaded may be contacted first by this worker."""
 
     def __init__(
-        self, ownership: PartitionOwnership, policy: RestPolicy, politeness: PolitenessPolicy, agent: str
+        self,
+        ownership: PartitionOwnership,
+        policy: RestPolicy,
+        politeness: PolitenessPolicy,
+        hosts: HostSettingsTable,
+        agent: str,
     ) -> None:
         """`agent`: the name by which robots.txt files address the crawler."""
-        self._ownership = ownership
+        self._ownership, self._hosts = ownership, hosts
         self._policy, self._politeness, self._agent = policy, politeness, agent
 
     def loaded(self, host: HostLoaded) -> HostLoaded:
@@ -42,4 +48,6 @@ class FirstContacts:
     def _gap_of(self, record: HostRecord, robots: list[RobotsRecord]) -> Seconds:
         delays = [parse_robots(answer.body, self._agent).crawl_delay for answer in robots]
         crawl_delay = max((delay for delay in delays if delay is not None), default=None)
-        return gap_after(self._politeness, Contact(Instant(0.0), Seconds(record.last_took), crawl_delay))[0]
+        min_delay = self._hosts.for_host(record.host).min_delay
+        contact = Contact(Instant(0.0), Seconds(record.last_took), crawl_delay, min_delay=min_delay)
+        return gap_after(self._politeness, contact)[0]

@@ -8,10 +8,11 @@ from gossamer.clock import Clock, ServerClock, boot_time
 from gossamer.cluster.fence import raise_generation
 from gossamer.cluster.heartbeat import Heartbeat
 from gossamer.cluster.lease import LeaseTerms
-from gossamer.cluster.membership import Joined, Membership
+from gossamer.cluster.membership import Joined, Membership, list_workers
 from gossamer.cluster.partitions import Partitions
 from gossamer.cluster.ports import Session
 from gossamer.cluster.shared_addresses import SharedAddresses
+from gossamer.config.hosts import HostSettingsTable
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.member.address_exchange import AddressExchange
 from gossamer.crawl.member.balance import Balance
@@ -20,6 +21,7 @@ from gossamer.crawl.member.crawl_end import CrawlEnd, Idleness, SharedRun
 from gossamer.crawl.member.first_contact import FirstContacts, rest_policy_for
 from gossamer.crawl.member.host_holds import HostHolds
 from gossamer.crawl.member.host_lending import HostLending
+from gossamer.crawl.member.joining import Tell, describe, join
 from gossamer.crawl.member.message_intake import MessageIntake
 from gossamer.crawl.member.ownership import PartitionOwnership
 from gossamer.crawl.member.page_limit import PageLimit, page_grants_for
@@ -74,6 +76,7 @@ class Member:
         life: WorkerLife,
         terms: LeaseTerms,
         politeness: PolitenessPolicy,
+        hosts: HostSettingsTable,
         agent: str,
         session: Session,
         joined: Joined,
@@ -86,7 +89,7 @@ class Member:
         self._turned = boot_time()
         self._attached: _Attached | None = None
         self._db: Database | None = None
-        self.is_alone = False
+        self.is_alone = joined.alone
         """Whether there was no other worker when this one joined."""
         self.store = SharedStore()
         self.ownership = PartitionOwnership(joined.partitions, Partitions(life.epoch, policy, terms.long_life))
@@ -102,7 +105,7 @@ class Member:
         self.permit = LeasePermit(self.heartbeat.lease)
         self.rules = SharedRules(self.store, self.ownership, self.heartbeat, joined.rules_version)
         self.holds = HostHolds(self.ownership, self.store)
-        self._first_contacts = FirstContacts(self.ownership, policy, politeness, agent)
+        self._first_contacts = FirstContacts(self.ownership, policy, politeness, hosts, agent)
         self._addresses = SharedAddresses(policy, politeness.min_delay, kept_for=terms.ttl)
         self._exchange = AddressExchange(session, life.epoch, self._addresses)
         self._run = SharedRun(session, life.epoch)
@@ -119,20 +122,21 @@ class Member:
         life: WorkerLife,
         terms: LeaseTerms,
         politeness: PolitenessPolicy,
+        hosts: HostSettingsTable,
         agent: str,
+        tell: Tell,
     ) -> "Member":
         """Become a member. What the last process in this directory owned passes to this one. Raises NameInUse,
         StoreFailed, DirectoryError."""
         session, previous = tables.open_session(terms.waiting), list(file.epochs)
         file.save(life.name, [*previous, life.epoch])
-        joined = _membership(session, life, terms).join(previous)
+        membership = _membership(session, life, terms)
+        joined = join(session, membership, previous, terms, begins_run=not life.joins, tell=tell)
         file.save(life.name, [life.epoch])
-        return cls(tables, file, life, terms, politeness, agent, session, joined)
+        return cls(tables, file, life, terms, politeness, hosts, agent, session, joined)
 
     def open_writer(self) -> Database:
         """The connection of the writer. It sees all partitions until `end_set_up`, if no other worker does."""
-        members = self._session.fetch_all("members")
-        self.is_alone = all(epoch == self.life.epoch for epoch, *_ in members)
         if self.is_alone:
             self.ownership.show_all()
         self._db = self._tables.open_worker(self.life.epoch, self.ownership.owned)
@@ -160,9 +164,19 @@ class Member:
         """A run of the crawl begins, for all workers. Raises StoreFailed."""
         self._run.start(max_pages, due_by)
 
+    def describe_others(self) -> str:
+        """The other workers that are alive, for messages. Raises StoreFailed."""
+        others = [describe(worker) for worker in list_workers(self._session) if worker.epoch != self.life.epoch]
+        return ", ".join(others)
+
     @property
     def name(self) -> str:
         return self.life.name
+
+    @property
+    def archive_name(self) -> str:
+        """How the names of its WARC files begin, after that of the program."""
+        return self._file.files_of(self.name)
 
     @property
     def generation(self) -> int:

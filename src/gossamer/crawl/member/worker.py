@@ -30,21 +30,27 @@ class WorkerLife(NamedTuple):
 
 
 class WorkerFile:
-    """DIR/worker.json: the name of the worker, and its epochs whose end is not on record yet."""
+    """DIR/worker.json: the name of the worker, its epochs whose end is not on record yet, and a random number that
+    tells its WARC files from those of a worker of the same name in another directory."""
 
-    def __init__(self, directory: Path) -> None:
-        """Raises DirectoryError."""
+    def __init__(self, directory: Path, number: str = "") -> None:
+        """`number`: of the WARC files, if there is no worker in the directory yet. Raises DirectoryError."""
         self._path = directory / WORKER
         try:
             found = json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            found = {}
+            found = {"files": number}
         except (OSError, ValueError) as error:
             raise DirectoryError(
                 f"cannot read {self._path}: {error}; remove it if no worker uses {directory}"
             ) from error
         self.name: str | None = found.get("name")
         self.epochs = [Epoch(epoch) for epoch in found.get("epochs", ())]
+        self._files = str(found.get("files", ""))  # earlier versions had none
+
+    def files_of(self, name: str) -> str:
+        """How the names of the WARC files in this directory begin, after that of the program."""
+        return f"{name}-{self._files}" if self._files else name
 
     def save(self, name: str, epochs: Iterable[Epoch]) -> None:
         """Durable on return. Raises DirectoryError."""
@@ -52,7 +58,7 @@ class WorkerFile:
         draft = self._path.with_suffix(".new")
         try:
             with draft.open("w", encoding="utf-8") as file:
-                json.dump({"name": name, "epochs": self.epochs}, file)
+                json.dump({"name": name, "epochs": self.epochs, "files": self._files}, file)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, self._path)

@@ -40,6 +40,7 @@ from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.member.joining import Tell
 from gossamer.crawl.member.shared_store import SharedTables
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.observers import Observers
@@ -176,9 +177,10 @@ def assemble(
     clock: Clock | None = None,
     fetcher: SchemeFetcher | None = None,
     worker: Worker | None = None,
+    tell: Tell = lambda _: None,
 ) -> Crawl:
     """Open or create the crawl in its directory or its store, with its seeds committed and its politeness clocks
-    restored. `worker`: how to take part in a crawl that workers share.
+    restored. `worker`: how to take part in a crawl that workers share; `tell` says what it waits for.
 
     Without a seed there is no crawl, unless it `may_be_empty`. `clock` and `fetcher` replace those of the
     configuration. Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
@@ -191,7 +193,8 @@ def assemble(
         tables, journal = store_for(config, directory)
         if store_kind(config.store).is_shared:
             shared = cast(SharedTables, tables)
-            member = join_crawl(config, directory, shared, bool(seeds) or may_be_empty, worker or Worker())
+            has_seeds = bool(seeds) or may_be_empty
+            member = join_crawl(config, directory, shared, policies.hosts, has_seeds, worker or Worker(), tell)
             clock = clock or (member.clock() if config.rehearse is None else None)
         opening = Opening(
             config,

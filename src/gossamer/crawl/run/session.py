@@ -9,6 +9,7 @@ from typing import Protocol
 from gossamer.clock import cpu_seconds
 from gossamer.config.load import Config
 from gossamer.crawl.hooks import Hook, HookRunner, hook_named
+from gossamer.crawl.member.joining import Tell
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.assemble import assemble
@@ -78,11 +79,13 @@ async def session(
     hooks: Sequence[Hook] = (),
     may_be_empty: bool = False,
     worker: Worker | None = None,
+    tell: Tell = lambda _: None,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Displays and logs its progress, and releases everything at the end.
 
     Hooks that the configuration names are loaded from entry points; `hooks` are those of the caller. Without a seed
-    there is no crawl, unless it `may_be_empty`. Raises UsageError or DirectoryError; then nothing was changed.
+    there is no crawl, unless it `may_be_empty`. `tell` says what the start waits for. Raises UsageError or
+    DirectoryError; then nothing was changed.
     """
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
@@ -94,6 +97,7 @@ async def session(
             add_seeds=add_seeds,
             may_be_empty=may_be_empty,
             worker=worker,
+            tell=tell,
         )
     except BaseException:
         if pages is not None:

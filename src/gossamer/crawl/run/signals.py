@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from gossamer.crawl.steering.settings import read_settings, stored_config
 from gossamer.crawl.steering.steering import Steering
 from gossamer.crawl.visit.host_context import PAUSED_LOOK
 from gossamer.errors import NameInUse, StoreFailed, UsageError, WorkerEnded
+from gossamer.observe.formatter import printable
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import Seed
@@ -69,10 +71,11 @@ async def _run(
     worker: Worker,
 ) -> tuple[int, Snapshot]:
     loop = asyncio.get_running_loop()
+    tell = (lambda _: None) if config.quiet else _print_notice
     version, stored = read_settings(CrawlLocation.of(config)) if worker.joins else (-1, Overrides())
     try:
         async with session(
-            stored.apply_limits(config), seeds, add_seeds, display, may_be_empty=worker.joins, worker=worker
+            stored.apply_limits(config), seeds, add_seeds, display, may_be_empty=worker.joins, worker=worker, tell=tell
         ) as opened:
             # Objects made from here on are either short-lived or cached for long: collecting often would be a waste.
             gc.freeze()
@@ -103,6 +106,10 @@ async def _run(
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
     return interrupts.exit_status, last
+
+
+def _print_notice(text: str) -> None:
+    print(f"gossamer: {printable(text)}", file=sys.stderr)
 
 
 async def steer(steering: Steering, crawl: Crawl) -> None:

@@ -31,6 +31,7 @@ from gossamer.config.policies import politeness_for, recrawl_policy_for
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.announcer import POSITION_KEY
 from gossamer.crawl.document.processor import CaptureEncoder
+from gossamer.crawl.member.joining import Tell
 from gossamer.crawl.member.member import Member
 from gossamer.crawl.member.shared_store import SharedTables
 from gossamer.crawl.member.worker import Worker, WorkerFile, WorkerLife
@@ -39,7 +40,7 @@ from gossamer.crawl.run.location import CrawlLocation, in_object_storage, is_on_
 from gossamer.crawl.run.object_archive import open_objects
 from gossamer.crawl.run.opener import archive_in, shown_crawl
 from gossamer.crawl.run.recovery import RecoveredContacts, recover_contacts
-from gossamer.errors import DirectoryError, NotThisCrawl, UsageError
+from gossamer.errors import DirectoryError, NameInUse, NotThisCrawl, UsageError
 from gossamer.fetch.robots import parse_robots
 from gossamer.filter.domains import domain_of
 from gossamer.frontier.orderings.ordering import Ordering
@@ -87,8 +88,9 @@ class OpenArchive(NamedTuple):
 def open_archive(
     config: Config, directory: CrawlDirectory, facts: Metadata, clock: Clock, member: Member | None
 ) -> OpenArchive:
-    """The WARC files, truncated to what was committed; of a worker that shares a crawl, its own files. Or the objects,
-    with the epoch of this life of the worker in their names. Raises DirectoryError if committed records are missing."""
+    """The WARC files, truncated to what was committed; of a worker that shares a crawl, those of its directory. Or the
+    objects, with the epoch of this life of the worker in their names. Raises DirectoryError if committed records are
+    missing."""
     ids = RecordIds(random.Random(secrets.randbits(128)))
     encoder = WarcEncoder(ids)
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
@@ -110,7 +112,7 @@ def open_archive(
     if not has_files(config):
         in_memory = MemoryArchive(ids)
         return OpenArchive(in_memory, encoder.capture, in_memory)
-    prefix = FILE_PREFIX if member is None else f"{FILE_PREFIX}-{member.name}"
+    prefix = FILE_PREFIX if member is None else f"{FILE_PREFIX}-{member.archive_name}"
     if member is not None:
         ours = file_names_of(prefix)
         committed = {name: length for name, length in committed.items() if ours.fullmatch(name)}
@@ -152,17 +154,28 @@ class Opening(NamedTuple):
     member: Member | None  # of a crawl that workers share
 
 
-def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, seeds: bool, worker: Worker) -> Member:
+def join_crawl(
+    config: Config,
+    directory: CrawlDirectory,
+    tables: SharedTables,
+    hosts: HostSettingsTable,
+    seeds: bool,
+    worker: Worker,
+    tell: Tell,
+) -> Member:
     """Become one of the workers that share a crawl. `seeds`: whether any were given, or none are needed. Raises
-    NotThisCrawl if there is no crawl to resume, and StoreFailed."""
+    NotThisCrawl if there is no crawl to resume, NameInUse, and StoreFailed."""
     if not tables.exist() and not seeds:
         raise no_crawl_in(config)
     tables.prepare(config.cluster.partitions)
-    file = WorkerFile(directory.path)
+    file = WorkerFile(directory.path, secrets.token_hex(3))
     name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
     life = WorkerLife(name, Epoch(secrets.randbits(63)), __version__, worker.weight, worker.joins)
     terms = LeaseTerms(Seconds(config.cluster.ttl))
-    return Member.join(tables, file, life, terms, politeness_for(config), config.robots_agent)
+    try:
+        return Member.join(tables, file, life, terms, politeness_for(config), hosts, config.robots_agent, tell)
+    except NameInUse as error:
+        raise NameInUse(name, error.holder, shown_crawl(CrawlLocation.of(config))) from error
 
 
 def no_crawl_in(config: Config) -> NotThisCrawl:
@@ -282,7 +295,8 @@ def table_writer(
         reorder(db, ordering.name, ordering, opening.clock.now(), settings=ordering.queue_settings)
     elif (facts.order(), facts.order_settings()) != (ordering.name, ordering.queue_settings):
         raise UsageError(
-            f"--order {ordering.name}: the workers of this crawl use {facts.order()}, or other weights; stop them first"
+            f"--order {ordering.name}: the workers of this crawl use {facts.order()}, or other weights; stop them "
+            f"first: {member.describe_others()}"
         )
     if member is not None:
         member.end_set_up()
