@@ -491,17 +491,17 @@ def a_crawl_does_not_end_while_a_url_is_added(stage: Stage) -> None:
     worker, seeder = stage.member(), stage.session()[0]
     with ExitStack() as open_transaction:
         open_transaction.enter_context(seeder.transaction())
-        assert crawl_end.hold_open(seeder) == "running"
+        assert seeder.fetch_value("share_crawl") == "running"
         inbox.send(seeder, [(0, Kind.URLS, b"a")])
         ended = stage.meanwhile(
-            lambda: worker.fence.run(lambda: crawl_end.finish(worker.session)), open_transaction.close
+            lambda: worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0)), open_transaction.close
         )
 
     assert not ended
     worker.fence.run(lambda: inbox.delete(worker.session, inbox.read(worker.session, [0])))
-    assert worker.fence.run(lambda: crawl_end.finish(worker.session))
-    assert worker.fence.run(lambda: crawl_end.finish(worker.session))
-    assert crawl_end.hold_open(seeder) == "finished"
+    assert worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0))
+    assert worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0))
+    assert seeder.fetch_value("share_crawl") == "finished"
 
 
 def a_crawl_ends_when_its_limit_is_reached_or_nothing_is_due(stage: Stage) -> None:
@@ -509,9 +509,30 @@ def a_crawl_ends_when_its_limit_is_reached_or_nothing_is_due(stage: Stage) -> No
     with psycopg.connect(stage.url) as connection:
         connection.execute("INSERT INTO due VALUES (-1.0), (1.0)")
         connection.execute("INSERT INTO queue VALUES (0, 1)")
-    assert not worker.fence.run(lambda: crawl_end.finish(worker.session))
+    assert not worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0))
 
-    assert worker.fence.run(lambda: crawl_end.finish(worker.session), stored=10)
+    assert worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0), stored=10)
+
+
+def a_crawl_does_not_end_before_all_have_applied_its_rules_and_answered_its_orders(stage: Stage) -> None:
+    worker, other = stage.member(), stage.member()
+    heart = Heartbeat(
+        stage.session()[0], other.epoch, TERMS, now=lambda: 0.0, turned=lambda: 0.0, rules_version=lambda: 1
+    )
+
+    def ends(rules_version: int) -> bool:
+        return worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, rules_version))
+
+    with psycopg.connect(stage.url, autocommit=True) as connection:
+        connection.execute("UPDATE crawl SET rules_version = 1")
+        assert not ends(1)  # the other one has not
+        heart.send()
+        assert not ends(0)  # nor has this one
+        connection.execute("INSERT INTO orders VALUES (0), (1)")
+        assert not ends(1)
+        connection.execute("UPDATE orders SET state = 1")
+
+    assert ends(1)
 
 
 STEPS = (
@@ -539,6 +560,7 @@ STEPS = (
     what_was_stored_without_a_limit_counts,
     a_crawl_does_not_end_while_a_url_is_added,
     a_crawl_ends_when_its_limit_is_reached_or_nothing_is_due,
+    a_crawl_does_not_end_before_all_have_applied_its_rules_and_answered_its_orders,
 )
 FAILS: Mapping[str, Callable[[Stage], None]] = {
     "no fence": a_worker_that_was_declared_dead_changes_nothing,

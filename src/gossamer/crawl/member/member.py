@@ -5,6 +5,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from gossamer.clock import Clock, ServerClock, boot_time
+from gossamer.cluster import crawl_end
 from gossamer.cluster.fence import raise_generation
 from gossamer.cluster.heartbeat import Heartbeat
 from gossamer.cluster.lease import LeaseTerms
@@ -211,7 +212,14 @@ class Member:
             balance,
             intake,
             PageLimit(crawl, store, grants, self._idleness),
-            CrawlEnd(crawl, store, self._run, grants, self._idleness),
+            CrawlEnd(
+                crawl,
+                store,
+                self._run,
+                grants,
+                self._idleness,
+                lambda db: crawl_end.finish(db, epoch, self.rules.applied),
+            ),
             FigurePublisher(crawl, self.heartbeat),
         )
         crawl.engine.sharing = self

@@ -239,12 +239,19 @@ class Steering:
             if self._member is not None and self._member.rules.applied < found.rules_version:
                 self._opened.crawl.store.hasten()
                 await self._opened.crawl.store.until_committed()
-                self._member.rules.applied = found.rules_version
+                if self._enforcement is None or self._enforcement.done():
+                    self._report_rules(found.rules_version)
+                else:  # the crawl must not end before URLs are requeued that the limits allow now
+                    self._enforcement.add_done_callback(lambda _: self._report_rules(found.rules_version))
         if self._opened.crawl.engine.stopping:
             return  # they are left to the next run
         for order in found.orders:
             if order.id not in self._applying and order.id not in self._answered:
                 self._applying[order.id] = asyncio.create_task(self._carry_out(order))
+
+    def _report_rules(self, version: int) -> None:
+        assert self._member is not None
+        self._member.rules.applied = max(version, self._member.rules.applied)
 
     async def _carry_out(self, order: Order) -> None:
         try:
