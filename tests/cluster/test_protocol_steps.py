@@ -457,6 +457,20 @@ def an_address_passes_on_with_its_rest(stage: Stage) -> None:
         exchange(other.session, other.epoch, GatePlan(("10.0.0.2",), ()))
 
 
+def addresses_that_nobody_uses_are_forgotten_long_after_their_rest(stage: Stage) -> None:
+    worker = stage.member()
+    addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
+    exchange(worker.session, worker.epoch, GatePlan(tuple(addresses), ()))
+    resting = ((addresses[0], Seconds(0.0)), (addresses[1], Seconds(0.0)), (addresses[2], Seconds(600.0)))
+    exchange(worker.session, worker.epoch, GatePlan((), resting))
+    with psycopg.connect(stage.url) as connection:
+        connection.execute("UPDATE gates SET released_at = now() - interval '65 minutes' WHERE address <> '10.0.0.2'")
+
+    assert stage.outside.execute("forget_gates", 3600.0) == 1
+
+    assert stage.ask("SELECT address FROM gates ORDER BY address") == [(each,) for each in addresses[1:]]
+
+
 def what_a_dead_worker_was_granted_comes_back(stage: Stage) -> None:
     dead, other = stage.member(), stage.member()
     dead_grants, grants = PageGrants(dead.session, dead.fence), PageGrants(other.session, other.fence)
@@ -556,6 +570,7 @@ STEPS = (
     a_host_of_another_worker_is_contacted_while_its_owner_holds_it,
     an_address_has_one_holder_also_while_that_joins,
     an_address_passes_on_with_its_rest,
+    addresses_that_nobody_uses_are_forgotten_long_after_their_rest,
     what_a_dead_worker_was_granted_comes_back,
     what_was_stored_without_a_limit_counts,
     a_crawl_does_not_end_while_a_url_is_added,

@@ -160,8 +160,11 @@ WHERE epoch = $2
 -- name: held_gates
 SELECT address, released, rest FROM gates WHERE epoch = $1
 
+-- Those that nobody has held for so long after their rest, which is longer than any step of the server's clock. Some at a time;
+-- one that is being taken is left alone.
 -- name: forget_gates
-DELETE FROM gates WHERE epoch IS NULL AND released_at < now() - make_interval(secs => $1)
+DELETE FROM gates WHERE address IN (SELECT address FROM gates
+    WHERE epoch IS NULL AND released_at < now() - make_interval(secs => rest + $1) LIMIT 10000 FOR UPDATE SKIP LOCKED)
 
 -- Pages that workers may store.
 -- name: lock_crawl

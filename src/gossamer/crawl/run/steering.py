@@ -51,6 +51,7 @@ _ANSWERED_KEPT: Final = 200
 _BUSY_POLL: Final = 0.005  # seconds until the next look after an order was found
 _RETRY: Final = 0.25  # seconds until an order is tried again during which the store failed
 _OLD: Final = 3600.0  # seconds after which an answer is removed
+_UNUSED: Final = 86_400.0  # seconds after its rest; then an address is removed from those that workers share
 _NOT_TEXT = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]").search
 _Pairs = list[tuple[int, str]]
 
@@ -206,9 +207,11 @@ class Steering:
                 answer_order(db, order.id, json.dumps("that run has ended"), OrderState.REFUSED)
 
     def _clean(self, db: Database) -> None:
-        """Remove unread answers, whose client or API process is gone."""
+        """Remove unread answers, whose client or API process is gone, and addresses that no worker uses any more."""
         clock = self._opened.crawl.clock
         OrderTable(db).clear(Instant(clock.now() - _OLD))
+        if self._member is not None:
+            db.execute("forget_gates", _UNUSED)
         self._clean_at = clock.monotonic() + _OLD
 
     def _look(self, db: Database) -> _Found:
