@@ -28,6 +28,7 @@ CREATE TABLE urls (part smallint NOT NULL, id bigint PRIMARY KEY);
 CREATE TABLE queue (part smallint NOT NULL, url_id bigint NOT NULL, PRIMARY KEY (part, url_id));
 CREATE TABLE uncounted (url_id bigint);
 CREATE TABLE due (at float8);
+CREATE TABLE orders (state smallint);
 CREATE TABLE facts (name text PRIMARY KEY, value text NOT NULL);
 CREATE TABLE hosts (id int PRIMARY KEY, next_contact float8 NOT NULL, gap float8 NOT NULL,
     host text GENERATED ALWAYS AS (id::text) STORED);
@@ -35,6 +36,8 @@ CREATE TABLE captures (url_id bigint NOT NULL, epoch bigint NOT NULL);
 """
 
 STATEMENTS = {
+    "create_crawl": "INSERT INTO crawl (partitions, max_pages, due_by, rules_version) VALUES ($1, $2, $3, 0)",
+    "create_partitions": "INSERT INTO partitions (part) SELECT generate_series(0, $1::int - 1)",
     "load": "SELECT url_id FROM queue WHERE part = ANY($1::smallint[]) ORDER BY url_id",
     "load_hosts": "SELECT id, next_contact, gap FROM hosts WHERE id = ANY($1::int[])",
     "settle": "DELETE FROM queue WHERE url_id = ANY($1::bigint[])",

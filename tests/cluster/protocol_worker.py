@@ -287,7 +287,7 @@ class Life:
             self._grants.keep(len(self._batch))
             self._repeat(self._grants.give_back)
         if self._every("end", 0.03):
-            self._commit(lambda: crawl_end.finish(self._session))
+            self._commit(lambda: crawl_end.finish(self._session, self.epoch, 0))
 
     def _try_contact(self, host: int) -> None:
         address = self._web.address(host)

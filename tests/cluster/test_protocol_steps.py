@@ -494,6 +494,20 @@ def an_address_passes_on_with_its_rest(stage: Stage) -> None:
         exchange(other.session, other.epoch, GatePlan(("10.0.0.2",), ()))
 
 
+def addresses_that_nobody_uses_are_forgotten_long_after_their_rest(stage: Stage) -> None:
+    worker = stage.member()
+    addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
+    exchange(worker.session, worker.epoch, GatePlan(tuple(addresses), ()))
+    resting = ((addresses[0], Seconds(0.0)), (addresses[1], Seconds(0.0)), (addresses[2], Seconds(600.0)))
+    exchange(worker.session, worker.epoch, GatePlan((), resting))
+    with psycopg.connect(stage.url) as connection:
+        connection.execute("UPDATE gates SET released_at = now() - interval '65 minutes' WHERE address <> '10.0.0.2'")
+
+    assert stage.outside.execute("forget_gates", 3600.0) == 1
+
+    assert stage.ask("SELECT address FROM gates ORDER BY address") == [(each,) for each in addresses[1:]]
+
+
 def what_a_dead_worker_was_granted_comes_back(stage: Stage) -> None:
     dead, other = stage.member(), stage.member()
     dead_grants, grants = PageGrants(dead.session, dead.fence), PageGrants(other.session, other.fence)
@@ -528,17 +542,17 @@ def a_crawl_does_not_end_while_a_url_is_added(stage: Stage) -> None:
     worker, seeder = stage.member(), stage.session()[0]
     with ExitStack() as open_transaction:
         open_transaction.enter_context(seeder.transaction())
-        assert crawl_end.hold_open(seeder) == "running"
+        assert seeder.fetch_value("share_crawl") == "running"
         inbox.send(seeder, [(0, Kind.URLS, b"a")])
         ended = stage.meanwhile(
-            lambda: worker.fence.run(lambda: crawl_end.finish(worker.session)), open_transaction.close
+            lambda: worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0)), open_transaction.close
         )
 
     assert not ended
     worker.fence.run(lambda: inbox.delete(worker.session, inbox.read(worker.session, [0])))
-    assert worker.fence.run(lambda: crawl_end.finish(worker.session))
-    assert worker.fence.run(lambda: crawl_end.finish(worker.session))
-    assert crawl_end.hold_open(seeder) == "finished"
+    assert worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0))
+    assert worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0))
+    assert seeder.fetch_value("share_crawl") == "finished"
 
 
 def a_crawl_ends_when_its_limit_is_reached_or_nothing_is_due(stage: Stage) -> None:
@@ -546,9 +560,30 @@ def a_crawl_ends_when_its_limit_is_reached_or_nothing_is_due(stage: Stage) -> No
     with psycopg.connect(stage.url) as connection:
         connection.execute("INSERT INTO due VALUES (-1.0), (1.0)")
         connection.execute("INSERT INTO queue VALUES (0, 1)")
-    assert not worker.fence.run(lambda: crawl_end.finish(worker.session))
+    assert not worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0))
 
-    assert worker.fence.run(lambda: crawl_end.finish(worker.session), stored=10)
+    assert worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, 0), stored=10)
+
+
+def a_crawl_does_not_end_before_all_have_applied_its_rules_and_answered_its_orders(stage: Stage) -> None:
+    worker, other = stage.member(), stage.member()
+    heart = Heartbeat(
+        stage.session()[0], other.epoch, TERMS, now=lambda: 0.0, turned=lambda: 0.0, rules_version=lambda: 1
+    )
+
+    def ends(rules_version: int) -> bool:
+        return worker.fence.run(lambda: crawl_end.finish(worker.session, worker.epoch, rules_version))
+
+    with psycopg.connect(stage.url, autocommit=True) as connection:
+        connection.execute("UPDATE crawl SET rules_version = 1")
+        assert not ends(1)  # the other one has not
+        heart.send()
+        assert not ends(0)  # nor has this one
+        connection.execute("INSERT INTO orders VALUES (0), (1)")
+        assert not ends(1)
+        connection.execute("UPDATE orders SET state = 1")
+
+    assert ends(1)
 
 
 STEPS = (
@@ -574,10 +609,12 @@ STEPS = (
     a_host_of_another_worker_is_contacted_while_its_owner_holds_it,
     an_address_has_one_holder_also_while_that_joins,
     an_address_passes_on_with_its_rest,
+    addresses_that_nobody_uses_are_forgotten_long_after_their_rest,
     what_a_dead_worker_was_granted_comes_back,
     what_was_stored_without_a_limit_counts,
     a_crawl_does_not_end_while_a_url_is_added,
     a_crawl_ends_when_its_limit_is_reached_or_nothing_is_due,
+    a_crawl_does_not_end_before_all_have_applied_its_rules_and_answered_its_orders,
 )
 FAILS: Mapping[str, Callable[[Stage], None]] = {
     "no fence": a_worker_that_was_declared_dead_changes_nothing,

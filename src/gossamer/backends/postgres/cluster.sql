@@ -1,11 +1,5 @@
 -- The protocol by which workers share a crawl (ADR 25).
 
--- name: create_crawl
-INSERT INTO crawl (partitions, max_pages, due_by) VALUES ($1, $2, $3)
-
--- name: create_partitions
-INSERT INTO partitions (part) SELECT generate_series(0, $1::int - 1)
-
 -- name: crawl_now
 SELECT state, generation, rules_version, partitions, max_pages FROM crawl
 
@@ -175,8 +169,11 @@ WHERE epoch = $2
 -- name: held_gates
 SELECT address, released, rest FROM gates WHERE epoch = $1
 
+-- Those that nobody has held for so long after their rest, which is longer than any step of the server's clock. Some at a time;
+-- one that is being taken is left alone.
 -- name: forget_gates
-DELETE FROM gates WHERE epoch IS NULL AND released_at < now() - make_interval(secs => $1)
+DELETE FROM gates WHERE address IN (SELECT address FROM gates
+    WHERE epoch IS NULL AND released_at < now() - make_interval(secs => rest + $1) LIMIT 10000 FOR UPDATE SKIP LOCKED)
 
 -- Pages that workers may store.
 -- name: lock_crawl
@@ -218,12 +215,17 @@ UPDATE crawl SET state = 'stopped' WHERE state = 'running'
 UPDATE crawl SET kept_open_until = greatest(kept_open_until, now() + make_interval(secs => $1))
 
 -- The end. The lock comes first, in a statement of its own, so that this one sees everything that was added under it. While
--- refused links are looked at again (`admission`), more URLs may come.
+-- refused links are looked at again (`admission`), more URLs may come; also while an order is new, or a worker has not applied
+-- the rules on record with all that follows from them. The worker that asks gives its epoch and its version: its row
+-- may be behind.
 -- name: finish_crawl
 UPDATE crawl SET state = 'finished'
 WHERE state = 'running' AND kept_open_until <= now() AND NOT EXISTS (SELECT 1 FROM queue) AND NOT EXISTS (SELECT 1 FROM inbox)
     AND NOT EXISTS (SELECT 1 FROM uncounted) AND NOT EXISTS (SELECT 1 FROM due WHERE at <= crawl.due_by)
     AND NOT EXISTS (SELECT 1 FROM facts WHERE name = 'admission' AND jsonb_array_length(value::jsonb -> 'reasons') > 0)
+    AND NOT EXISTS (SELECT 1 FROM orders WHERE state = 0)
+    AND NOT EXISTS (SELECT 1 FROM fence f JOIN workers w USING (epoch)
+        WHERE f.alive AND CASE f.epoch WHEN $1 THEN $2 ELSE w.rules_version END < crawl.rules_version)
 
 -- name: reach_page_limit
 UPDATE crawl SET state = 'page_limit'
@@ -233,7 +235,7 @@ WHERE state = 'running' AND kept_open_until <= now() AND (SELECT sum(stored) FRO
 -- name: counters_of_others
 SELECT name, sum(value)::bigint FROM counters WHERE epoch <> /*epoch*/ GROUP BY name
 
--- Shared by everything that adds URLs to a crawl from outside, so that it does not end meanwhile.
+-- In a transaction that queues URLs because of an order or of other rules, so that the crawl does not end meanwhile.
 -- name: share_crawl
 SELECT state FROM crawl FOR SHARE
 

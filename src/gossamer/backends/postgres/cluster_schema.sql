@@ -3,7 +3,7 @@
 -- One row. Everybody reads it with each heartbeat; adding URLs from outside shares its lock, ending the crawl needs it alone.
 CREATE TABLE crawl (
     id            smallint PRIMARY KEY DEFAULT 1 CHECK (id = 1),
-    state         text NOT NULL DEFAULT 'running',  -- running, paused, stopped, finished
+    state         text NOT NULL DEFAULT 'running',  -- running, stopped, finished, page_limit
     generation    bigint NOT NULL DEFAULT 1,        -- raised when commits were lost that had been acknowledged
     partitions    smallint NOT NULL,
     rules_version bigint NOT NULL DEFAULT 1,

@@ -38,10 +38,14 @@ class Balance:
         self._epoch, self._membership_on = epoch, membership_on
         self._declared: set[Silent] = set()
 
-    async def follow(self, view: View) -> None:
-        """Declare silent workers dead, then take or give up partitions. Raises StoreFailed, WorkerEnded."""
+    async def end_silent(self, view: View) -> None:
+        """Declare silent workers dead. Raises StoreFailed, WorkerEnded."""
         for silent in view.silent:
             await self._declare_dead(silent)
+
+    async def follow(self, view: View) -> None:
+        """Take or give up partitions. That takes as long as the visits to those that are given up. Raises StoreFailed,
+        WorkerEnded."""
         if not self._ownership.is_retired:
             await self._even_out(view)
             await self._ownership.mark_rested(self._store, self._crawl.clock.now())

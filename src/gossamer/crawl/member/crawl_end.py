@@ -1,6 +1,7 @@
 """The end of a run of the crawl: one worker finds it, the others read it with their heartbeats."""
 
 import asyncio
+from collections.abc import Callable
 
 from gossamer.cluster import crawl_end
 from gossamer.cluster.heartbeat import View
@@ -63,11 +64,19 @@ class CrawlEnd:
     event loop."""
 
     def __init__(
-        self, crawl: Crawl, store: SharedStore, run: SharedRun, grants: PageGrants, idleness: Idleness
+        self,
+        crawl: Crawl,
+        store: SharedStore,
+        run: SharedRun,
+        grants: PageGrants,
+        idleness: Idleness,
+        finish: Callable[[Database], bool],
     ) -> None:
+        """`finish`: ends the crawl if that is possible, in a transaction behind the fence."""
         self._crawl, self._store = crawl, store
         self._run, self._grants = run, grants
         self._idleness = idleness
+        self._finish = finish
 
     def follow(self, view: View) -> None:
         """The state of the crawl is decided by all."""
@@ -96,17 +105,16 @@ class CrawlEnd:
             grants.keep(crawl.engine.unsettled)
             await self._store.call(lambda _: grants.give_back())  # also if the crawl goes on: others may use them
             may_end = idleness.may_end and not crawl.engine.is_kept_open
-            if may_end and (state := await self._store.write(_finish)) is not None:
+            if may_end and (state := await self._store.write(self._try_to_end)) is not None:
                 crawl.engine.end("page_limit" if state == "page_limit" else "finished")
                 return
             idleness.end()
             crawl.engine.pump_soon()
             pause = min(pause * 1.5, LONGEST_END)
 
-
-def _finish(db: Database) -> str | None:
-    """End the crawl if that is possible. Returns the state in which it has ended, if it has."""
-    if not crawl_end.finish(db):
-        return None
-    found = db.fetch_one("crawl_now")
-    return "finished" if found is None else str(found[0])
+    def _try_to_end(self, db: Database) -> str | None:
+        """The state in which the crawl has ended, if it has."""
+        if not self._finish(db):
+            return None
+        found = db.fetch_one("crawl_now")
+        return "finished" if found is None else str(found[0])

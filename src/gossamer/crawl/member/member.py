@@ -1,12 +1,14 @@
 """This process as one of the workers that share a crawl: it joins, runs alongside the crawl, and leaves."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from typing import NamedTuple
 
 from gossamer.clock import Clock, ServerClock, boot_time
+from gossamer.cluster import crawl_end
 from gossamer.cluster.fence import raise_generation
-from gossamer.cluster.heartbeat import Heartbeat
+from gossamer.cluster.heartbeat import Heartbeat, View
 from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.membership import Joined, Membership, list_workers
 from gossamer.cluster.partitions import Partitions
@@ -233,7 +235,14 @@ class Member:
             balance,
             intake,
             PageLimit(crawl, store, grants, self._idleness),
-            CrawlEnd(crawl, store, self._run, grants, self._idleness),
+            CrawlEnd(
+                crawl,
+                store,
+                self._run,
+                grants,
+                self._idleness,
+                lambda db: crawl_end.finish(db, epoch, self.rules.applied),
+            ),
             FigurePublisher(crawl, self.heartbeat),
         )
         crawl.engine.sharing = self
@@ -243,10 +252,11 @@ class Member:
     async def run(self) -> None:
         """Until cancelled. Raises WorkerEnded when this life is over: what is not committed must be dropped."""
         parts = self._parts()
-        jobs = (self._keep_lease(), self._follow(), self._exchange.run(parts.crawl.clock), parts.intake.run())
+        jobs = (self._keep_lease(), self._exchange.run(parts.crawl.clock), parts.intake.run())
+        views = (self._follow(self._see_to_others), self._follow(parts.balance.follow))
         others = (parts.page_limit.run(), parts.end.run(), parts.figures.run(), self._metrics.run())
         async with asyncio.TaskGroup() as group:
-            for job in (*jobs, *others):
+            for job in (*jobs, *views, *others):
                 group.create_task(job)
 
     async def _keep_lease(self) -> None:
@@ -260,15 +270,19 @@ class Member:
             self.permit.cut_off_at_end()
             await asyncio.sleep(TURN)
 
-    async def _follow(self) -> None:
-        """See to what the heartbeats have read: the state of the crawl, and the other workers."""
-        parts = self._parts()
+    async def _follow(self, see_to: Callable[[View], Awaitable[None]]) -> None:
+        """See to what the heartbeats have read."""
         while True:
             view = self.heartbeat.view
             if view is not None:
-                parts.end.follow(view)
-                await parts.balance.follow(view)
+                await see_to(view)
             await asyncio.sleep(LOOK if view is not None else FIRST_LOOK)
+
+    async def _see_to_others(self, view: View) -> None:
+        """The state of the crawl, and workers that are silent. Waits for no visit, as giving up partitions does."""
+        parts = self._parts()
+        parts.end.follow(view)
+        await parts.balance.end_silent(view)
 
     async def stop_crawl(self) -> None:
         """Have all workers finish their visits and leave. Raises StoreFailed, WorkerEnded."""

@@ -25,7 +25,8 @@ class SharedRules:
         self.catch_up: Callable[[int], Awaitable[None]] | None = None
         """Applies rules of this version or a later one, unless that is done. Raises StoreFailed."""
         self.applied = 0
-        """The version that is applied; everything that former rules have decided is committed."""
+        """The version that is applied: everything that former rules have decided is committed, and so is what these
+        rules change of the URLs that are known."""
 
     @property
     def version(self) -> int:

@@ -6,7 +6,7 @@ limits excluded.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 from gossamer.crawl.run.rule_changes import LIMIT_REASONS, exclusions
@@ -45,6 +45,13 @@ class LimitPass:
         self._is_superseded, self._requeued, self._unchecked = False, 0, crawl.counters.total["discovered"]
         self._running = task = asyncio.create_task(self._apply_limits(unfinished))
         task.add_done_callback(self._on_done)
+
+    def call_when_done(self, callback: Callable[[], None]) -> None:
+        """At the end of the pass, or now if none is running."""
+        if self._running is None or self._running.done():
+            callback()
+        else:
+            self._running.add_done_callback(lambda _: callback())
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:

@@ -119,7 +119,12 @@ class SettingsInForce:
         if self._member is not None and self._member.rules.applied < found.rules_version:
             self._opened.crawl.store.hasten()
             await self._opened.crawl.store.until_committed()
-            self._member.rules.applied = found.rules_version
+            # Until then the crawl must not end: URLs may be requeued that the limits allow now.
+            self._limit_pass.call_when_done(lambda: self._report_rules(found.rules_version))
+
+    def _report_rules(self, version: int) -> None:
+        assert self._member is not None
+        self._member.rules.applied = max(version, self._member.rules.applied)
 
     async def _bring_into_force(self, found: StoredSettings) -> None:
         opened, before, wanted = self._opened, self._overrides, found.overrides

@@ -26,6 +26,7 @@ from gossamer.store.table.orders import Order, OrderTable
 
 _BUSY_POLL: Final = 0.005  # seconds until the next look after an order was found
 _OLD: Final = 3600.0  # seconds after which an answer is removed
+_UNUSED: Final = 86_400.0  # seconds after its rest; then an address is removed from those that workers share
 
 
 class _Found(NamedTuple):
@@ -187,9 +188,11 @@ class Steering:
         refuse_old_stops(db)
 
     def _clean(self, db: Database) -> None:
-        """Remove unread answers, whose client or API process is gone."""
+        """Remove unread answers, whose client or API process is gone, and addresses that no worker uses any more."""
         clock = self._opened.crawl.clock
         OrderTable(db).clear(Instant(clock.now() - _OLD))
+        if self._member is not None:
+            db.execute("forget_gates", _UNUSED)
         self._clean_at = clock.monotonic() + _OLD
 
     def _look(self, db: Database) -> _Found:

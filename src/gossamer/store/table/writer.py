@@ -233,6 +233,8 @@ class TableWriter:
                     # Seeds may extend the scope. The lock keeps the crawl open while URLs are added from outside.
                     self._db.execute("tell_workers")
                     new_elsewhere = self._foreign.new_seeds(batch)
+                if any(order.to_state is UrlState.QUEUED for order in batch.bulk_changes):
+                    self._db.execute("share_crawl")
                 self._foreign.take_out(batch.received)
                 batch = self._foreign.keep_own(batch)
             added = self._add_urls(batch, batch.candidates, touched, now)
