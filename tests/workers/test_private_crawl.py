@@ -14,6 +14,7 @@ import pytest
 import gossamer as library
 from gossamer.backends.postgres.private_server import PrivateServer
 from gossamer.lab.simweb.audit import ground_truth
+from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_checks import CONTRACT_KEYS
 from tests.integration.crawl_process import (
     RETRY,
@@ -185,6 +186,26 @@ def test_a_service_and_a_crawl_in_python_go_on_with_it(server_path: Path) -> Non
         check_nothing_runs(stage)
         assert library.run(library.Crawl(dir=stage.dir, max_pages=90, delay=0.05)).pages == 90
         check_nothing_runs(stage)
+
+
+def test_a_directory_with_a_private_server_is_not_used_for_a_store_elsewhere(
+    server_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    with several(server_path, 2, "--max-pages", 20) as stage, postgres_databases.one() as url:
+        assert gossamer(*stage.command).report["pages"] == 20
+        other = ("--store", url, "--unsafe-store")
+        alone = Scene(server_path / "alone", stage.web, [*OPTIONS, *other, "--max-pages", 5], RETRY)
+        assert gossamer(*alone.command).report["pages"] == 5
+        for refused in (
+            gossamer("crawl", *stage.resume, *other, "--workers", 1, "--max-pages", 40),
+            gossamer("worker", *other, "--dir", stage.dir, "--name", "another"),
+        ):
+            assert (refused.status, f"{stage.dir} holds a crawl of its own" in refused.err) == (1, True), refused.err
+        assert not (stage.dir / "another").exists()
+
+        elsewhere = gossamer("status", "--store", url, "--dir", stage.dir)
+        assert elsewhere.out.startswith("Crawl in postgresql://"), elsewhere.out
+        assert gossamer("status", "--dir", stage.dir, "--json").report["pages"] == 20
 
 
 def test_a_crawl_by_one_worker_is_not_continued_by_several(tmp_path: Path) -> None:

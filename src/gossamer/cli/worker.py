@@ -14,6 +14,7 @@ from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.directory import ARCHIVE
 from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
+from gossamer.crawl.run.private_store import refuse_private_directory
 from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from gossamer.observe.display import Display, choose_display
 from gossamer.workers.parent import end_with_parent
@@ -86,6 +87,7 @@ def worker_config(arguments: argparse.Namespace) -> tuple[Config, Worker]:
     location = use_store(arguments, location_named({"store": given.text(arguments, "store"), "dir": str(directory)}))
     name, weight = str(given.text(arguments, "name")), float(arguments.weight)
     require_shared(location)
+    refuse_private_directory(location)
     if not name.replace("-", "").replace(".", "").replace("_", "").isalnum() or name.startswith("."):
         raise UsageError(f"--name: letters, digits, dots, hyphens and underscores, not {name!r}")
     if not 0 < weight <= 1000:

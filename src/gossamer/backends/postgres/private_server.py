@@ -76,6 +76,11 @@ def has_private_server(directory: Path) -> bool:
     return (directory / FOLDER / "data").exists()
 
 
+def private_url(directory: Path) -> str:
+    """The URL of the private server in `directory`, whether it runs or not. Changes nothing."""
+    return _url(_address(directory.absolute() / FOLDER), NAME)
+
+
 @contextmanager
 def private_server(
     directory: Path,
@@ -136,7 +141,7 @@ class PrivateServer:
 
     def url_of(self, database: str) -> str:
         """Of any database of the server."""
-        return f"postgresql://{NAME}@/{database}?host={quote(os.fsencode(self._address))}&port={_PORT}"
+        return _url(self._address, database)
 
     @property
     def pid(self) -> int:
@@ -323,10 +328,9 @@ class PrivateServer:
     def _short_folder(self) -> Path:
         """The folder of the socket for clients. If its path is not fit for that: a link to it among the temporary
         files, one for each user of the system."""
-        if _is_fit(self.folder):
-            return self.folder
-        name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]
-        link = Path(tempfile.gettempdir()) / f"gossamer-{os.geteuid()}-{name}"
+        link = _address(self.folder)
+        if link == self.folder:
+            return link
         if not _is_fit(link):
             raise DirectoryError(
                 f"a socket cannot be in {self.folder}, nor in {link}: choose a shorter path, or TMPDIR"
@@ -345,6 +349,18 @@ class PrivateServer:
     def _remove_link(self) -> None:
         if self._address != self.folder:
             self._address.unlink(missing_ok=True)
+
+
+def _url(address: Path, database: str) -> str:
+    return f"postgresql://{NAME}@/{database}?host={quote(os.fsencode(address))}&port={_PORT}"
+
+
+def _address(folder: Path) -> Path:
+    """What clients know a server's folder by: itself, or a link to it if its path is not fit for that."""
+    if _is_fit(folder):
+        return folder
+    name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"gossamer-{os.geteuid()}-{name}"
 
 
 def _is_fit(folder: Path) -> bool:

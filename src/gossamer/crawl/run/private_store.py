@@ -14,17 +14,30 @@ import msgspec
 
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import DATABASE, SERVER, CrawlDirectory
-from gossamer.crawl.run.location import CrawlLocation, store_kind
+from gossamer.crawl.run.location import CrawlLocation, shown_store, store_kind
 from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from gossamer.model.partition import PARTITIONS
 
 
 def has_private_store(location: CrawlLocation) -> bool:
-    """Whether the store is a private server in the directory."""
+    """Whether the store is the private server in the directory."""
     kind = store_kind(location.store)
-    if not (kind.in_directory or kind.is_shared) or not (location.directory / SERVER).exists():
+    if not (kind.in_directory or kind.is_shared) or not _has_server(location.directory):
         return False
-    return bool(_private_servers().has_private_server(location.directory))
+    return kind.in_directory or location.store == _private_servers().private_url(location.directory)
+
+
+def refuse_private_directory(location: CrawlLocation) -> None:
+    """Raises NotThisCrawl if workers share a store that is not the private server in the directory."""
+    if store_kind(location.store).is_shared and _has_server(location.directory) and not has_private_store(location):
+        raise NotThisCrawl(
+            f"{location.directory} holds a crawl of its own, not the one in {shown_store(location.store or '')}; omit "
+            "--store to continue it, or choose another --dir"
+        )
+
+
+def _has_server(directory: Path) -> bool:
+    return (directory / SERVER).exists() and bool(_private_servers().has_private_server(directory))
 
 
 @contextmanager
@@ -50,12 +63,14 @@ class SharedStore(NamedTuple):
 def shared_store(config: Config) -> Iterator[SharedStore]:
     """A store for `config.workers` workers: if none is named and there are several, or were in an earlier run, a
     private server in the directory, which is created if there is none. It runs until the end of the block, or longer if
-    others use it. Raises UsageError, DirectoryError or StoreFailed if there can be none."""
+    others use it. Raises UsageError, DirectoryError or StoreFailed if there can be none, NotThisCrawl if the directory
+    has a private server and another store is named."""
     location, kind = CrawlLocation.of(config), store_kind(config.store)
     if config.workers > PARTITIONS:
         raise UsageError(f"--workers: at most {PARTITIONS}, not {config.workers}")
     if config.workers > 1 and kind.one_process:
         raise UsageError(f"--store: {config.store} is for one process, not for {config.workers}")
+    refuse_private_directory(location)
     private = has_private_store(location)
     if not private and (config.workers == 1 or not kind.in_directory):
         yield SharedStore(config)
