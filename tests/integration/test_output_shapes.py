@@ -19,6 +19,7 @@ import pytest
 import gossamer
 from gossamer.cli.main import main
 from gossamer.cli.schema import SCHEMAS, schema_text
+from gossamer.model.cache_fault import CacheFault
 from gossamer.observe.workers import WorkerFigures
 from gossamer.reports.export.tables import PAGES_WITH_PARTS, Kind
 from tests.backends.postgres.postgres_databases import PostgresDatabases
@@ -177,7 +178,9 @@ def deviations(schema: Any, value: Any, place: str = "") -> Iterator[str]:
 
 def workers_of_a_shared_crawl(capsys: Captured, databases: PostgresDatabases) -> list[Any]:
     """One that has just joined, and one that has had an error."""
-    figures = WorkerFigures(at=1.0, commit_seconds=0.1, cache="failing", error="away", error_at=1.0, machine="m", pid=1)
+    figures = WorkerFigures(
+        at=1.0, commit_seconds=0.1, cache=CacheFault.SLOW, error="away", error_at=1.0, machine="m", pid=1
+    )
     with databases.one() as url:
         with psycopg.connect(url, autocommit=True) as db:
             for epoch, stats in ((1, "{}"), (2, figures.encode())):

@@ -1,5 +1,6 @@
 """What is shown of a worker, by its last heartbeat."""
 
+from gossamer.model.cache_fault import CacheFault
 from gossamer.observe.workers import WorkerFigures, WorkerStatus, describe_worker, worker_object
 
 
@@ -41,10 +42,17 @@ def test_figures_of_another_version_are_read_as_far_as_they_are_known() -> None:
 
 def test_the_description_has_the_last_error_and_its_age() -> None:
     figures = WorkerFigures(
-        at=99.0, lease=8.0, rate=2.5, commit_seconds=0.012, cache="failing", machine="m1", error="away", error_at=90.0
+        at=99.0,
+        lease=8.0,
+        rate=2.5,
+        commit_seconds=0.012,
+        cache=CacheFault.SLOW,
+        machine="m1",
+        error="away",
+        error_at=90.0,
     )
 
     said = describe_worker(worker(figures, now=100.0))
     assert said == (
-        "5 partitions, 2.5 pages/s, lease 7.0 s, commit 12 ms, cache failing, on m1; last error: away (10.0 s ago)"
+        "5 partitions, 2.5 pages/s, lease 7.0 s, commit 12 ms, cache slow, on m1; last error: away (10.0 s ago)"
     )
