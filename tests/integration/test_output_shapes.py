@@ -179,7 +179,7 @@ def deviations(schema: Any, value: Any, place: str = "") -> Iterator[str]:
 def workers_of_a_shared_crawl(capsys: Captured, databases: PostgresDatabases) -> list[Any]:
     """One that has just joined, and one that has had an error."""
     figures = WorkerFigures(
-        at=1.0, commit_seconds=0.1, cache=CacheFault.AWAY, error="away", error_at=1.0, machine="m", pid=1
+        at=1.0, commit_seconds=0.1, cache=CacheFault.SLOW, error="away", error_at=1.0, machine="m", pid=1
     )
     with databases.one() as url:
         with psycopg.connect(url, autocommit=True) as db:

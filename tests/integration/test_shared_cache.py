@@ -125,6 +125,28 @@ def test_links_that_another_worker_has_sent_are_not_sent_again(
     assert {parts[4][:1] for parts in keys} >= {b"s", b"d"}
 
 
+def test_the_list_of_workers_shows_what_is_wrong_with_their_cache(
+    tmp_path: Path, alone: Alone, postgres_databases: PostgresDatabases
+) -> None:
+    with running_redis(tmp_path / "redis") as server, postgres_databases.one() as url:
+        options = [*OPTIONS, "--store", url, "--unsafe-store", "--cache", server.url, "--delay", 1.0]
+        stage = Scene(tmp_path / "shared", alone.web, options, RETRY + TTL)
+
+        def caches() -> set[object]:
+            return {each["cache"] for each in gossamer("workers", "--store", url, "--json").lines}
+
+        with workers(stage, url, OTHERS) as running:
+            wait_until(lambda: caches() == {"in use"}, "workers with a cache")
+            server.client().config_set("maxmemory", 1)
+            wait_until(lambda: caches() == {"out_of_memory"} or not running[0].runs, "the fault")
+            listed = gossamer("workers", "--store", url).out.splitlines()
+            column = slice(listed[0].index("CACHE"), listed[0].index("MACHINE"))
+            assert [line[column].strip() for line in listed[1:]] == ["out of memory"] * (1 + OTHERS)
+            server.client().config_set("maxmemory", 0)
+            wait_until(lambda: caches() == {"in use"} or not running[0].runs, "the end of the fault")
+            assert running[0].runs
+
+
 @pytest.mark.parametrize("fault", ["emptied", "killed"])
 def test_workers_find_the_same_whatever_happens_to_their_cache(
     tmp_path: Path, alone: Alone, postgres_databases: PostgresDatabases, fault: str

@@ -46,7 +46,7 @@ def test_the_description_has_the_last_error_and_its_age() -> None:
         lease=8.0,
         rate=2.5,
         commit_seconds=0.012,
-        cache=CacheFault.AWAY,
+        cache=CacheFault.SLOW,
         machine="m1",
         error="away",
         error_at=90.0,
@@ -54,5 +54,5 @@ def test_the_description_has_the_last_error_and_its_age() -> None:
 
     said = describe_worker(worker(figures, now=100.0))
     assert said == (
-        "5 partitions, 2.5 pages/s, lease 7.0 s, commit 12 ms, cache away, on m1; last error: away (10.0 s ago)"
+        "5 partitions, 2.5 pages/s, lease 7.0 s, commit 12 ms, cache slow, on m1; last error: away (10.0 s ago)"
     )

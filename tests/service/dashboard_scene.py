@@ -29,13 +29,13 @@ def extra_site(path: str, before: int) -> Answer:
     return page(EVIL.replace("<", "&lt;")) if path == "/evil" else page(path)
 
 
-def watched(folder: Path, dns: str, delay: float = 0.5) -> Service:
+def watched(folder: Path, dns: str, *more: object, delay: float = 0.5) -> Service:
     """A service that crawls nothing yet."""
     (folder / "gossamer.toml").write_text(
         "[retry]\nmax_tries = 2\ndelay = 0.05\n[fetch]\nhead_timeout = 600.0\ntotal_timeout = 600.0\n"
     )
     options = ["--config", folder / "gossamer.toml", "--dns", dns, "--scope", "any", "--delay", delay]
-    return Service(folder / "crawl", *options)
+    return Service(folder / "crawl", *options, *more)
 
 
 class Dashboard:

@@ -12,7 +12,11 @@ from playwright.sync_api import Browser, expect
 
 from gossamer.lab.simweb.run import SimwebProcess
 from tests.browser import findings, running_browser
+from tests.failing_storage import FailingStorage
+from tests.integration.crawl_process import wait_until
 from tests.integration.small_server import Answer, SmallServer
+from tests.redis_server import running_redis
+from tests.s3_server import S3Server
 from tests.service.dashboard_scene import LASTING_WEB, dashboard, watched
 
 pytestmark = pytest.mark.service
@@ -52,6 +56,54 @@ def test_a_blocked_store_is_reported_first_until_it_recovers(
         holder.close()
         expect(opened["health"]).to_be_empty()
         expect(opened["doing"]).to_contain_text("No problems.")
+
+
+def test_a_cache_that_fails_is_reported_with_what_is_wrong_until_it_is_used_again(
+    browser: Browser, web: SimwebProcess, tmp_path: Path
+) -> None:
+    with (
+        running_redis(tmp_path / "redis") as server,
+        watched(tmp_path, web.dns_address, "--cache", server.url, delay=0.02) as service,
+        dashboard(browser, service) as opened,
+    ):
+        service.post("/seed/urls", {"urls": web.seeds})
+        wait_until(lambda: server.client().dbsize() > 5, "entries")
+        expect(opened["health"]).to_be_empty()
+        trouble = opened["health"].locator("p", has_text="The cache is not available")
+
+        server.client().config_set("maxmemory", 1)
+        expect(trouble).to_contain_text("(out of memory); the crawl goes on without it.")
+        assert service.get("/status").json["cache_fault"] == "out_of_memory"
+        metrics = service.get("/metrics", Accept="application/json").json
+        assert metrics["gossamer_cache_open"]["out_of_memory"] == 1
+        assert metrics["gossamer_cache_failures"]["out_of_memory"] >= 3
+        trouble.get_by_role("link").click()
+        assert opened.page.url.endswith("#engine-part") and findings(opened.page) == []
+
+        server.kill()
+        expect(trouble).to_contain_text("(away)")
+        server.start()
+        expect(trouble).to_have_count(0)
+
+
+def test_object_storage_that_fails_is_reported_until_it_is_back(
+    browser: Browser, web: SimwebProcess, tmp_path: Path, s3: S3Server
+) -> None:
+    with (
+        FailingStorage(s3) as storage,
+        watched(tmp_path, web.dns_address, "--blobs", storage.url("crawls/dashboard"), delay=0.02) as service,
+        dashboard(browser, service) as opened,
+    ):
+        service.post("/seed/urls", {"urls": web.seeds})
+        expect(opened["doing"]).to_contain_text("No problems.")
+        trouble = opened["health"].locator("p", has_text="Object storage does not answer")
+
+        storage.fail("503")
+        expect(trouble).to_contain_text(re.compile("[0-9]+ objects? waits? in the spool"))
+        assert findings(opened.page) == []
+
+        storage.fail(None)
+        expect(trouble).to_have_count(0)
 
 
 def test_silent_name_servers_are_reported(browser: Browser, tmp_path: Path) -> None:
