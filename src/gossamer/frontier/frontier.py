@@ -206,6 +206,11 @@ class Frontier:
         """After a restart: this address was contacted and rests until then."""
         self.gates.close_until(address, until)
 
+    @property
+    def has_domain_gaps(self) -> bool:
+        """Whether the hosts of a domain share a gap."""
+        return self._domain_of is not None
+
     def rest_domain(self, host: HostKey, until: Instant) -> None:
         """This host was contacted before a restart or by another worker: its domain rests until then, if domains do."""
         if (key := self._domain_gate(host)) is not None:

@@ -12,6 +12,8 @@ from gossamer.crawl.member.message_intake import MessageIntake
 from gossamer.crawl.member.ownership import PartitionOwnership
 from gossamer.crawl.member.shared_store import SharedStore
 from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.recovery import domain_rests
+from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.partition import ID_BITS
 from gossamer.model.units import Epoch
 from gossamer.store.table.writer import TableWriter
@@ -30,12 +32,14 @@ class Balance:
         ownership: PartitionOwnership,
         intake: MessageIntake,
         epoch: Epoch,
+        politeness: PolitenessPolicy,
         membership_on: Callable[[Session], Membership],
     ) -> None:
         """`membership_on`: this worker as a member, on a connection."""
         self._crawl, self._store = crawl, store
         self._ownership, self._intake = ownership, intake
         self._epoch, self._membership_on = epoch, membership_on
+        self._politeness = politeness
         self._declared: set[Silent] = set()
 
     async def end_silent(self, view: View) -> None:
@@ -75,12 +79,23 @@ class Balance:
 
     async def _take(self, count: int) -> None:
         clock = self._crawl.clock
-        if not await self._store.call(lambda writer: self._ownership.take(writer, count, clock)):
+        if not (taken := await self._store.call(lambda writer: self._ownership.take(writer, count, clock))):
             return
+        await self._rest_domains({part for part, _ in taken})
         await self._store.call(TableWriter.on_partitions_taken)
         await self._store.call(lambda writer: writer.requeue_missing(clock.now()))
         self.visit_owned()
         self._crawl.engine.reread()
+
+    async def _rest_domains(self, taken: set[int]) -> None:
+        """Where domains have a gap, it also follows contacts by the last owner, to any of their hosts."""
+        frontier, now = self._crawl.frontier, self._crawl.clock.now()
+        if not frontier.has_domain_gaps:
+            return
+        resting = await self._store.read(lambda loader: loader.resting_hosts(now))
+        found = [rest for rest in resting if self._ownership.partition_of(rest[0]) in taken]
+        for host, until in domain_rests(found, self._politeness, now):
+            frontier.rest_domain(host, until)
 
     async def _give(self, given: list[int]) -> None:
         """Start no visit there, let open ones end, commit everything about them; then give them up."""

@@ -87,6 +87,7 @@ class Member:
         policy = rest_policy_for(politeness, terms)
         self.life = life
         self._tables, self._file, self._terms = tables, file, terms
+        self._politeness = politeness
         self._session, self._joined = session, joined
         self._turned = boot_time()
         self._attached: _Attached | None = None
@@ -206,7 +207,11 @@ class Member:
         return self._parts().page_limit.room(unsettled)
 
     def loaded(self, host: HostLoaded) -> HostLoaded:
-        return self._first_contacts.loaded(host)
+        found = self._first_contacts.loaded(host)
+        if found is not host and found.record is not None:
+            # What the host requires after a handover its domain does too, if domains have a gap.
+            self._parts().crawl.frontier.rest_domain(found.record.host, found.record.next_contact)
+        return found
 
     def on_idle(self, *, may_end: bool) -> None:
         self._idleness.begin(may_end=may_end)
@@ -228,7 +233,7 @@ class Member:
         grants = page_grants_for(self._db, writer, epoch, crawl.counters)
         lending = HostLending(crawl, store, ownership, self._first_contacts)
         intake = MessageIntake(crawl, ownership, lending, self.rules, self._idleness, self.heartbeat)
-        balance = Balance(crawl, store, ownership, intake, epoch, self._membership_on)
+        balance = Balance(crawl, store, ownership, intake, epoch, self._politeness, self._membership_on)
         self._attached = _Attached(
             crawl,
             writer,

@@ -50,7 +50,7 @@ from gossamer.crawl.run.crawl import Crawl, visit_limits_for
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.location import archive_folder, store_kind
 from gossamer.crawl.run.object_archive import object_batches
-from gossamer.crawl.run.recovery import AFTER_CRASH, RecoveredContacts, WarmUp
+from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp, domain_rests
 from gossamer.crawl.run.rule_changes import LimitEnforcement, Readmission, Reordering
 from gossamer.crawl.run.store import (
     KnownCrawl,
@@ -92,7 +92,7 @@ from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.orderings.ordering import Ordering
-from gossamer.frontier.politeness import GapReason, PolitenessPolicy
+from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.model.batch import LearntParameter
@@ -493,9 +493,6 @@ def _documents_for(
     return _Documents(queue, processor, sitemaps, duplicates, large_pages)
 
 
-_GAPS = frozenset({*(reason.value for reason in GapReason), AFTER_CRASH})
-
-
 def _readmission_for(
     opening: Opening, stored: _Stored, entry: _Entry, state: CrawlState, documents: _Documents, observers: Observers
 ) -> Readmission:
@@ -544,16 +541,10 @@ def _resting_addresses(
 def _resting_hosts(
     config: Config, loader: TableLoader, politeness: PolitenessPolicy, now: Instant
 ) -> list[tuple[HostKey, Instant]]:
-    """Hosts that were contacted before this start, and until when their domains rest; none if domains have no gap.
-
-    A host may rest for longer because it fails. That does not hold for its domain.
-    """
+    """Hosts that were contacted before this start, and until when their domains rest; none if domains have no gap."""
     if _domain_of(config) is None:
         return []
-    longest = Instant(now + max(politeness.min_delay, politeness.max_adaptive_delay))
-    return [
-        (host, until if reason in _GAPS else min(until, longest)) for host, until, reason in loader.resting_hosts(now)
-    ]
+    return domain_rests(loader.resting_hosts(now), politeness, now)
 
 
 def _frontier_for(

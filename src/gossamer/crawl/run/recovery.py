@@ -3,21 +3,22 @@
 Politeness clocks are restored from the contact journal, and the in-memory filters are filled from the store.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from gossamer.dedup import ContentSeen, NearDuplicates
-from gossamer.frontier.politeness import PolitenessPolicy, after_unknown_outcome
+from gossamer.frontier.politeness import GapReason, PolitenessPolicy, after_unknown_outcome
 from gossamer.model.batch import HostClock
 from gossamer.model.loads import LastContact
-from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from gossamer.seen import SeenTest
 from gossamer.store.ports import TaskSource
 from gossamer.store.threads import StoreQueries
 
 AFTER_CRASH: Final = "a contact before a crash"
 """The reason for which a host rests that was contacted after the last commit."""
+_GAPS: Final = frozenset({*(reason.value for reason in GapReason), AFTER_CRASH})
 
 
 class RecoveredContacts(NamedTuple):
@@ -45,6 +46,17 @@ def recover_contacts(
         clocks.append(HostClock(host_id, until, last.took, last.address, AFTER_CRASH))
         addresses[last.address] = max(addresses.get(last.address, Instant(0.0)), until)
     return RecoveredContacts(clocks, addresses)
+
+
+def domain_rests(
+    resting: Iterable[tuple[HostKey, Instant, str | None]], policy: PolitenessPolicy, now: Instant
+) -> list[tuple[HostKey, Instant]]:
+    """Of hosts that rest, with the date and the reason: until when their domains rest, if domains have a gap.
+
+    A host may rest for longer because it fails. That does not hold for its domain.
+    """
+    longest = Instant(now + max(policy.min_delay, policy.max_adaptive_delay))
+    return [(host, until if reason in _GAPS else min(until, longest)) for host, until, reason in resting]
 
 
 def _until(last: LastContact, policy: PolitenessPolicy, now: Instant, crawl_delay: Seconds | None) -> Instant:
