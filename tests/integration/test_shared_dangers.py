@@ -13,7 +13,7 @@ import pytest
 from gossamer.filter.domains import partition_of, registrable_domain
 from gossamer.model.units import HostKey
 from tests.backends.postgres.postgres_databases import PostgresDatabases
-from tests.integration.crawl_process import Command, wait_until
+from tests.integration.crawl_process import Command, gossamer, wait_until
 from tests.integration.small_server import NOTHING, Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
@@ -102,3 +102,29 @@ def test_a_worker_that_waits_for_a_slow_visit_notices_the_death_of_another_one(c
         answer.set()
     first.process.send_signal(signal.SIGTERM)
     assert first.ended().status == 130 or first.ended().status == 143
+
+
+def test_one_command_has_several_workers_join_and_a_signal_drains_all(crawl: Crawl) -> None:
+    site = crawl.serve(many_pages, hosts_of(1)[0])
+    first = crawl.start(f"{site.base}/", "--partitions", 4)
+    wait_until(lambda: site.asked or not first.runs, "the crawl to start")
+    where = [*crawl.where, "--dir", crawl.folder / "others", "--name", "east", "--quiet"]
+    with Command("worker", *where, "--workers", 2) as others:
+        wait_until(lambda: set(owners(crawl.url).values()) >= {"east-1", "east-2"} or not others.runs, "both")
+        assert others.runs, others.ended().err
+        assert sorted(path.name for path in (crawl.folder / "others").iterdir()) == ["east", "east-1", "east-2", "warc"]
+
+        others.process.send_signal(signal.SIGTERM)
+        ended = others.ended()
+
+    assert ended.status == 128 + signal.SIGTERM, ended.err
+    left = "SELECT name, state FROM workers WHERE name LIKE 'east-%' ORDER BY 1"
+    assert ask(crawl.url, left) == [("east-1", "left"), ("east-2", "left")]
+    assert first.runs
+
+
+def test_several_workers_with_one_port_for_metrics_are_refused() -> None:
+    ended = gossamer("worker", "--store", "postgresql://nowhere/crawl", "--workers", 2, "--metrics", "127.0.0.1:0")
+
+    assert ended.status == 2
+    assert "--metrics is for one worker" in ended.err

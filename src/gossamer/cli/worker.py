@@ -16,6 +16,7 @@ from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
 from gossamer.crawl.run.private_store import refuse_private_directory
 from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.model.partition import PARTITIONS
 from gossamer.observe.display import Display, choose_display
 from gossamer.workers.parent import end_with_parent
 
@@ -24,17 +25,22 @@ DESCRIPTION = """\
 Join a crawl that was started with gossamer crawl --store, or one by several
 workers in DIR. All settings come from the store. Press Ctrl-C, or send SIGTERM,
 to leave: the worker finishes its visits, and the others take over its hosts.
+--workers N starts several, restarts those that die, and stops all together.
 Ctrl-C again drops the visits in flight; nothing committed is lost."""
 EXAMPLE = """\
   gossamer worker --store postgresql://db/crawl --dir /var/lib/gossamer
-  gossamer worker --store postgresql://db/crawl --name worker-2 --weight 2"""
+  gossamer worker --store postgresql://db/crawl --name worker-2 --weight 2
+  gossamer worker --store postgresql://db/crawl --name east --workers 4"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="URL", help="store of the crawl: postgresql://HOST/DATABASE")
     parser.add_argument("--dir", metavar="DIR", default="crawl", help="directory of the workers here (default: crawl)")
     parser.add_argument(
-        "--name", metavar="NAME", default="worker-1", help="name of this worker, and of its folder in DIR"
+        "--name", metavar="NAME", help="name of this worker, and of its folder in DIR (default: worker-1)"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=1, help="number of processes: NAME-1, NAME-2 ... (default: 1)"
     )
     parser.add_argument("--weight", metavar="X", type=float, default=1.0, help="share of the domains (default: 1)")
     parser.add_argument("--unsafe-store", action="store_true", help="accept a PostgreSQL server with fsync = off")
@@ -51,10 +57,18 @@ def run(arguments: argparse.Namespace) -> int:
         end_with_parent(pipe)
     from gossamer.crawl.run.signals import run_worker
 
+    workers, address = int(arguments.workers), given.text(arguments, "metrics")
+    if not 1 <= workers <= PARTITIONS:
+        raise UsageError(f"--workers: at least 1 and at most {PARTITIONS}, not {workers}")
+    if workers > 1 and address is not None:
+        raise UsageError("--metrics is for one worker: start each with its own command, or omit --workers")
     config, worker = worker_config(arguments)
     display = choose_display(config, sys.stderr)
-    address = given.text(arguments, "metrics")
     try:
+        if workers > 1:
+            from gossamer.workers.local_workers import join_with_local_workers
+
+            return join_with_local_workers(config, worker, workers, display)
         if address is None:
             status = run_worker(config, worker, display=display)
         else:
@@ -85,7 +99,8 @@ def worker_config(arguments: argparse.Namespace) -> tuple[Config, Worker]:
     """The configuration in the store, with the options of this worker. Raises UsageError, NotThisCrawl."""
     directory = Path(str(given.text(arguments, "dir")))
     location = use_store(arguments, location_named({"store": given.text(arguments, "store"), "dir": str(directory)}))
-    name, weight = str(given.text(arguments, "name")), float(arguments.weight)
+    usual = "worker" if int(arguments.workers) > 1 else "worker-1"
+    name, weight = given.text(arguments, "name") or usual, float(arguments.weight)
     require_shared(location)
     refuse_private_directory(location)
     if not name.replace("-", "").replace(".", "").replace("_", "").isalnum() or name.startswith("."):

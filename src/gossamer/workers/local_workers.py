@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -75,6 +75,20 @@ def run_local_workers(
             return code, last
 
 
+def join_with_local_workers(config: Config, worker: Worker, number: int, display: Display) -> int:
+    """Have this number of workers join a crawl: NAME-1, NAME-2 and so on. `config` and `worker`: as of one, NAME.
+    Returns the exit status, once all have ended."""
+    assert worker.name is not None
+    folder = Path(config.dir)
+    store = SharedStore(msgspec.structs.replace(config, dir=str(folder.parent), workers=number))
+    workers = LocalWorkers(store, display, name=worker.name, options=("--weight", str(worker.weight)))
+    directory = CrawlDirectory(folder, archive=False)
+    try:
+        return uvloop.run(workers.run(directory, None))[0]
+    finally:
+        directory.close()
+
+
 async def _create(config: Config, seeds: list[Seed], add_seeds: bool) -> Admission:
     """Create or open the crawl, commit its seeds, and begin a run; as a worker that gets no partitions. Returns what
     identifies URLs."""
@@ -90,8 +104,18 @@ async def _create(config: Config, seeds: list[Seed], add_seeds: bool) -> Admissi
 class LocalWorkers:
     """Owns the processes. What they crawl is theirs."""
 
-    def __init__(self, store: SharedStore, display: Display, reread: Callable[[], Config] | None = None) -> None:
+    def __init__(
+        self,
+        store: SharedStore,
+        display: Display,
+        reread: Callable[[], Config] | None = None,
+        *,
+        name: str = "worker",
+        options: Sequence[str] = (),
+    ) -> None:
+        """The workers are NAME-1, NAME-2 and so on; `options` are those of `gossamer worker`."""
         self.config = store.config
+        self._name, self._options = name, options
         self.is_changed = False
         """Whether the workers have ended because the configuration is another one."""
         self._store = store
@@ -108,7 +132,7 @@ class LocalWorkers:
         self._interrupted: signal.Signals | None = None
         self._stopping = False
 
-    async def run(self, directory: CrawlDirectory, admission: Admission) -> tuple[int, Snapshot]:
+    async def run(self, directory: CrawlDirectory, admission: Admission | None) -> tuple[int, Snapshot]:
         """Run until every worker has ended. Raises the error that ended one of them."""
         loop, log = asyncio.get_running_loop(), self.config.log
         self._log = EventLog(directory.log, self._clock, rotate_bytes=log.rotate_bytes, keep=log.keep)
@@ -178,7 +202,7 @@ class LocalWorkers:
         pages = () if config.log.pages is None else ("--log-pages", config.log.pages)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "gossamer", "worker", "--quiet", "--store", store, *unsafe, *pages),
-            *("--dir", config.dir, "--name", f"worker-{number}", "--parent", str(self._theirs)),
+            *("--dir", config.dir, "--name", f"{self._name}-{number}", *self._options, "--parent", str(self._theirs)),
             pass_fds=(self._theirs,),
             stdin=asyncio.subprocess.DEVNULL,
             env={**os.environ, **{name: value for name, value in secrets.items() if value is not None}},

@@ -2,7 +2,7 @@
 And what is said about a server that cannot be used."""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from gossamer.backends.postgres.driver import PostgresDatabase
 from gossamer.backends.postgres.tables import PostgresTables
 from gossamer.errors import ConfigError, ConnectionLost, DirectoryInUse, DiskFull, NotThisCrawl, OldSchema, StoreFailed
 from gossamer.model.batch import Batch
+from gossamer.model.units import Seconds
 from gossamer.reports.ports import CrawlEditor
 from gossamer.reports.table.reader import TableEditor
 from gossamer.store.table.loader import TableLoader
@@ -163,6 +164,20 @@ def _is_refused(url: str) -> bool:
     except psycopg.OperationalError:
         return True
     return False
+
+
+def test_errors_of_a_session_name_the_server_and_no_password(postgres_databases: PostgresDatabases) -> None:
+    with postgres_databases.one() as url:
+        tables = PostgresTables(f"{url}&password=secret", unsafe=True)
+        with closing(tables.open_session(Seconds(5.0))) as session:
+            session.fetch_value("server_time")
+            with pytest.raises(StoreFailed, match=r"^postgresql://gossamer@/tables_\d+\?host=") as raised:
+                session.fetch_all("wanted_gates", "secret")
+            assert not isinstance(raised.value, ConnectionLost)
+            end_sessions(url)
+            with pytest.raises(ConnectionLost, match=r"^postgresql://gossamer@/.*; is PostgreSQL running on ") as lost:
+                session.fetch_value("server_time")
+    assert "secret" not in f"{raised.value} {lost.value}"
 
 
 def test_statements_see_what_was_committed_before_them_whatever_the_database_is_set_to(

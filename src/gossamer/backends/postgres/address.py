@@ -181,6 +181,14 @@ class Address:
         with suppress(psycopg.Error):  # the server's system may be unable to look whether a client is still there
             opened.execute("SET client_connection_check_interval = '2s'")
 
+    def failure(self, error: psycopg.Error, lost: bool) -> StoreFailed:
+        """What a statement has raised, as an error of ours. `lost`: the connection is closed."""
+        said = f"{self}: {self.masked(str(error))}"
+        return ConnectionLost(f"{said}; {self._reach()}") if lost else StoreFailed(said)
+
+    def _reach(self) -> str:
+        return f"is PostgreSQL running on {self.server}, and does it accept connections from here?"
+
     def masked(self, text: str) -> str:
         """A message without the password."""
         text = " ".join(text.split())
@@ -202,5 +210,5 @@ class Address:
         elif "pg_hba.conf" in said:
             remedy = "allow this user and machine in the server's pg_hba.conf"
         else:
-            remedy = f"is PostgreSQL running on {self.server}, and does it accept connections from here?"
+            remedy = self._reach()
         return f"cannot open {self}: {said}; {remedy}"

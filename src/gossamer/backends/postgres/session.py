@@ -43,12 +43,15 @@ class PostgresSession:
         connect: Callable[[], Connection],
         waiting: Seconds,
         statements: Mapping[str, str] | None = None,
+        *,
+        failure: Callable[[psycopg.Error, bool], StoreFailed] = lambda error, _: StoreFailed(str(error)),
     ) -> None:
         """`connect` opens a connection in autocommit mode whose cursors take numbered parameters (`RawCursor`).
         `waiting` is how long the server waits for this client in the middle of a transaction, and a statement for a
-        lock."""
+        lock. `failure`: a driver's error as one of ours, given whether the connection was lost."""
         self._connect = connect
         self._waiting = waiting
+        self._failure = failure
         self._sql = cluster_statements() if statements is None else statements
         self.connection: Connection | None = None
         self._within = False  # a transaction: all of it is on one connection
@@ -100,7 +103,7 @@ class PostgresSession:
                 (milliseconds, ["idle_in_transaction_session_timeout", "lock_timeout"]),
             )
         except psycopg.Error as error:
-            raise StoreFailed(f"no connection to the store: {' '.join(str(error).split())}") from error
+            raise self._failure(error, True) from error
         self.connection = opened
         return opened
 
@@ -110,4 +113,4 @@ class PostgresSession:
         try:
             return connection.execute(statement, values)
         except psycopg.Error as error:
-            raise StoreFailed(f"the store: {' '.join(str(error).split())}") from error
+            raise self._failure(error, connection.closed) from error

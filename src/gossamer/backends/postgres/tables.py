@@ -107,7 +107,8 @@ class PostgresTables:
 
     def open_session(self, waiting: Seconds) -> PostgresSession:
         """A connection for the protocol of workers, opened when it is first used."""
-        return PostgresSession(lambda: self.address.connect(_WORKER, read_only=False), waiting)
+        address = self.address
+        return PostgresSession(lambda: address.connect(_WORKER, read_only=False), waiting, failure=address.failure)
 
     def open_worker(self, epoch: Epoch, partitions: PartitionList) -> PostgresDatabase:
         """The connection on which a worker commits, behind its fence."""

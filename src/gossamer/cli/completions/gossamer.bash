@@ -8,7 +8,7 @@
 _shtab_gossamer_subparsers=(crawl worker workers migrate serve demo simweb status hosts pages explain export index verify simulate dead schema completion)
 
 _shtab_gossamer_crawl_option_strings=(-h --help --config --more --add-seeds --dir --store --unsafe-store --no-unsafe-store --blobs --cache --seeds --scope --max-pages --min-pages --max-depth --order --delay --delay-factor --concurrency --workers --partitions --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --json --no-json --quiet --no-quiet --log-pages --query --exclude-domain --max-per-domain)
-_shtab_gossamer_worker_option_strings=(-h --help --store --dir --name --weight --unsafe-store --metrics --log-pages --quiet)
+_shtab_gossamer_worker_option_strings=(-h --help --store --dir --name --workers --weight --unsafe-store --metrics --log-pages --quiet)
 _shtab_gossamer_workers_option_strings=(-h --help --store --dir --all --json --no-header)
 _shtab_gossamer_migrate_option_strings=(-h --help --store --check)
 _shtab_gossamer_serve_option_strings=(-h --help --config --dir --store --unsafe-store --no-unsafe-store --blobs --cache --scope --max-pages --max-depth --order --delay --delay-factor --concurrency --workers --partitions --user-agent --dns --allow-private --no-allow-private --allow-network --keep-fresh --no-keep-fresh --hook --log-pages --query --exclude-domain --host --port --max-per-domain --json)
