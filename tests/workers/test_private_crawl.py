@@ -188,6 +188,18 @@ def test_a_service_and_a_crawl_in_python_go_on_with_it(server_path: Path) -> Non
         check_nothing_runs(stage)
 
 
+def test_a_worker_that_cannot_start_ends_the_crawl_with_its_error(server_path: Path) -> None:
+    with several(server_path, 2, "--max-pages", 30) as stage:
+        assert gossamer(*stage.command).status == 0
+        lost = min((stage.dir / "warc").iterdir())
+        lost.rename(server_path / lost.name)
+        failed = gossamer("crawl", *stage.resume, "--max-pages", 60)
+        assert (failed.status, f"cannot start: {lost} is missing" in failed.err) == (1, True), failed.err
+        reasons = [str(event["error"]) for event in events(stage) if event["event"] == "worker.lost"]
+        assert [reason.startswith(f"{lost} is missing") for reason in reasons] == [True]
+        check_nothing_runs(stage)
+
+
 def test_a_directory_with_a_private_server_is_not_used_for_a_store_elsewhere(
     server_path: Path, postgres_databases: PostgresDatabases
 ) -> None:

@@ -14,7 +14,7 @@ from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.directory import ARCHIVE
 from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
 from gossamer.crawl.run.private_store import refuse_private_directory
-from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.errors import DirectoryError, DirectoryInUse, MissingExtra, NotThisCrawl, UsageError
 from gossamer.observe.display import Display, choose_display
 from gossamer.workers.parent import end_with_parent
 
@@ -46,8 +46,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if (pipe := given.whole(arguments, "parent")) is not None:
-        end_with_parent(pipe)
+    if (pipe := given.whole(arguments, "parent")) is None:
+        return _join(arguments)
+    end_with_parent(pipe)
+    try:
+        return _join(arguments)
+    except DirectoryInUse:
+        raise  # soon it may not be
+    except DirectoryError as error:
+        # Exit status 2: its parent does not start it again.
+        raise UsageError(str(error)) from error
+
+
+def _join(arguments: argparse.Namespace) -> int:
     from gossamer.crawl.run.signals import run_worker
 
     config, worker = worker_config(arguments)

@@ -7,7 +7,6 @@ A private server that has ended is started again as well.
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -23,7 +22,7 @@ from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.location import CrawlLocation, take_password
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import live_status, open_crawl, open_session
 from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.private_store import SharedStore
@@ -35,6 +34,7 @@ from gossamer.observe.log import EventLog, Scalar
 from gossamer.observe.merged_snapshot import whole_snapshot
 from gossamer.observe.snapshot import Snapshot, StopReason, decode_statuses
 from gossamer.seed.lists import Seed
+from gossamer.workers.worker_process import CANNOT_START, Ended, WorkerProcess
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds before a worker that died is restarted; doubled each time until it has run for `LIVES` seconds."""
@@ -101,7 +101,7 @@ class LocalWorkers:
         self._began = self._clock.monotonic()
         self._location = CrawlLocation.of(self.config)
         self._log: EventLog | None = None
-        self._processes: dict[int, asyncio.subprocess.Process] = {}
+        self._processes: dict[int, WorkerProcess] = {}
         self._last = Snapshot(at=self._clock.now())
         self._first_pages: int | None = None
         self._error: GossamerError | None = None
@@ -153,35 +153,37 @@ class LocalWorkers:
         pause, deaths = FIRST_PAUSE, 0
         while not self._stopping:
             began = self._clock.monotonic()
-            code = await self._run_worker(number)
-            if code == 0 or self._stopping:
+            ended = await self._run_worker(number)
+            if ended.status == 0 or self._stopping:
                 return
             lived = self._clock.monotonic() - began
             if lived >= LIVES:
                 pause, deaths = FIRST_PAUSE, 0
             deaths += 1
-            self._event("worker.lost", worker=number, status=code, lived_s=round(lived, 3), pause_s=pause)
-            if deaths > MAX_RESTARTS:
-                self._error = GossamerError(f"worker {number} died {deaths} times, last with status {code}")
-                self._stop()
-                return
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            self._event(
+                "worker.lost",
+                worker=number,
+                status=ended.status,
+                lived_s=round(lived, 3),
+                pause_s=pause,
+                error=ended.error,
+            )
+            if ended.status == CANNOT_START:
+                self._give_up(f"worker {number} cannot start: {ended.error}")
+            elif deaths > MAX_RESTARTS:
+                why = f": {ended.error}" if ended.error else ""
+                self._give_up(f"worker {number} died {deaths} times, last with status {ended.status}{why}")
+            else:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
-    async def _run_worker(self, number: int) -> int:
-        """Run one worker process. Returns its exit status."""
-        config = self.config
-        unsafe = ("--unsafe-store",) if config.unsafe_store else ()
-        store, password = take_password(str(config.store))  # everybody on this machine can read arguments
-        pages = () if config.log.pages is None else ("--log-pages", config.log.pages)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gossamer", "worker", "--quiet", "--store", store, *unsafe, *pages),
-            *("--dir", config.dir, "--name", f"worker-{number}", "--parent", str(self._theirs)),
-            pass_fds=(self._theirs,),
-            stdin=asyncio.subprocess.DEVNULL,
-            env={**os.environ, **({} if password is None else {"PGPASSWORD": password})},
-            start_new_session=True,  # Ctrl-C goes to this process, which stops them
-        )
+    def _give_up(self, why: str) -> None:
+        self._error = self._error or GossamerError(why)
+        self._stop()
+
+    async def _run_worker(self, number: int) -> Ended:
+        """Run one worker process to its end."""
+        process = await WorkerProcess.start(self.config, number, self._theirs)
         self._processes[number] = process
         self._event("worker.started", worker=number, process=process.pid)
         if self._stopping:
