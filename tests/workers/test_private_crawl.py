@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,16 @@ def processes(stage: Scene) -> dict[int, int]:
 def server_of(stage: Scene) -> int:
     """Process id of the server, or that of the last one; 0 while it is started."""
     return int((stage.dir / "postgres" / "server.lock").read_text() or 0)
+
+
+def children(process: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def waiting_lines(crawler: Command, reason: str) -> list[str]:
+    """The first two lines of the display that name what the crawl waits for."""
+    assert crawler.process.stderr is not None
+    return list(islice((line for line in crawler.process.stderr if reason in line), 2))
 
 
 def check_nothing_runs(stage: Scene) -> None:
@@ -186,6 +197,31 @@ def test_a_service_and_a_crawl_in_python_go_on_with_it(server_path: Path) -> Non
         check_nothing_runs(stage)
         assert library.run(library.Crawl(dir=stage.dir, max_pages=90, delay=0.05)).pages == 90
         check_nothing_runs(stage)
+
+
+def test_a_server_that_hangs_is_shown_and_the_second_interrupt_ends_the_crawl(server_path: Path) -> None:
+    with several(server_path, 2, "--keep-fresh") as stage:
+        options = [option for option in stage.command if option != "--quiet"]
+        with Command(*options) as crawler:
+            wait_for_requests(stage, crawler, 20)
+            server = server_of(stage)
+            frozen = [server, *children(server)]
+            for process in frozen:
+                os.kill(process, signal.SIGSTOP)
+            try:
+                hung = waiting_lines(crawler, "waiting for the store, which does not answer")
+                crawler.strike(signal.SIGINT)
+                crawler.strike(signal.SIGINT)
+                ended = crawler.ended()
+            finally:
+                for process in reversed(frozen):
+                    with suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGCONT)
+        assert ended.status == 1
+        assert "the store does not answer" in ended.err
+        assert hung[0].split()[0] < hung[1].split()[0]  # the clock
+        check_nothing_runs(stage)
+        assert gossamer("verify", "--dir", stage.dir).out.startswith("no problems")
 
 
 def test_a_worker_that_cannot_start_ends_the_crawl_with_its_error(server_path: Path) -> None:
