@@ -157,6 +157,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         *("observe.log", "library", "cluster.heartbeat", "backends.redis.document_reader", "backends.objects"),
         "service.shared_server",
         "workers.parent",
+        "crawl.run.daemon_thread",
     ),
     "multiprocessing": ("crawl",),
     "socket": ("service", "lab.simweb", "backends.postgres", "library.document_stream"),
