@@ -14,6 +14,8 @@ import pytest
 
 import gossamer as library
 from gossamer.backends.postgres.private_server import PrivateServer
+from gossamer.cli.crawl import files_of
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.lab.simweb.audit import ground_truth
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_checks import CONTRACT_KEYS
@@ -121,6 +123,12 @@ def test_several_workers_store_what_one_does_and_every_command_reads_it(server_p
             assert (read.status, bool(read.out or read.err)) == (0, True), (command, read.err)
         exported = gossamer("export", "--dir", stage.dir, "--what", "pages", "--output", server_path / "pages.jsonl")
         assert exported.status == 0, exported.err
+        found = files_of(CrawlLocation(stage.dir))
+        warcs = list((stage.dir / "warc").iterdir())
+        assert (found.archive_files, found.archive_bytes) == (len(warcs), sum(each.stat().st_size for each in warcs))
+        stray = stage.dir / "warc" / "gossamer-worker-9-20260101000000-00001.warc.gz"
+        stray.write_bytes(b"")
+        assert stray.name in gossamer("verify", "--dir", stage.dir).out
         with library.open(stage.dir) as stored:
             assert stored.status()["pages"] == report["pages"]
             assert sum(1 for _ in stored.pages()) == report["pages"]
