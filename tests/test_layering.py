@@ -157,6 +157,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         *("observe.log", "library", "cluster.heartbeat", "backends.redis", "backends.objects"),
         "service.shared_server",
         "workers.parent",
+        "crawl.run.daemon_thread",
     ),
     "multiprocessing": ("crawl",),
     "socket": ("service", "lab.simweb", "backends.postgres", "backends.redis", "library.document_stream"),

@@ -13,7 +13,8 @@ GossamerError
 ├── StoreFailed      the store could not be read or written
 │   ├── DiskFull         no space left: free some and run the same command again
 │   ├── SpoolFull        object storage is away, and the spool for it is full
-│   └── ConnectionLost   its server cannot be reached: what failed may be repeated
+│   ├── ConnectionLost   its server cannot be reached: what failed may be repeated
+│   └── ServerHangs      its server does not answer, and nobody wants to wait for it any more
 ├── WorkerEnded      this life of a worker is over: drop what is not committed and join again
 │   ├── LeaseLost        it was declared dead
 │   ├── HistoryLost      the store has lost commits that it had acknowledged
@@ -108,6 +109,10 @@ class SpoolFull(StoreFailed):
 
 class ConnectionLost(StoreFailed):
     """The server of the store cannot be reached, or the connection to it was lost. What failed may be repeated."""
+
+
+class ServerHangs(StoreFailed):
+    """The server of the store does not answer, and the operator has asked not to wait for it."""
 
 
 class WorkerEnded(GossamerError):

@@ -240,3 +240,12 @@ def test_bytes_of_former_runs_are_no_speed_of_this_one() -> None:
     rates.note(Snapshot(at=Instant(10.0), elapsed=10.0, bytes=10**12 + 1000))
 
     assert rates.bytes_mean == 100.0
+
+
+def test_rates_begin_anew_with_a_worker_that_joins_again() -> None:
+    rates = Rates()
+    for second in (*range(60), *range(10)):
+        rates.note(busy_snapshot(float(second), run_pages=10 * second))
+
+    assert (rates.pages_now, rates.pages_mean) == (10.0, 10.0)
+    assert set(rates.history()) == {10.0}

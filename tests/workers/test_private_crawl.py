@@ -6,13 +6,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 import gossamer as library
 from gossamer.backends.postgres.private_server import PrivateServer
+from gossamer.cli.crawl import files_of
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.lab.simweb.audit import ground_truth
 from tests.backends.postgres.postgres_databases import PostgresDatabases
 from tests.integration.crawl_checks import CONTRACT_KEYS
@@ -67,6 +70,16 @@ def server_of(stage: Scene) -> int:
     return int((stage.dir / "postgres" / "server.lock").read_text() or 0)
 
 
+def children(process: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def waiting_lines(crawler: Command, reason: str) -> list[str]:
+    """The first two lines of the display that name what the crawl waits for."""
+    assert crawler.process.stderr is not None
+    return list(islice((line for line in crawler.process.stderr if reason in line), 2))
+
+
 def check_nothing_runs(stage: Scene) -> None:
     """No worker, and no server: nobody holds its lock. After a kill that takes a moment."""
     for process in (*processes(stage).values(), server_of(stage)):
@@ -110,6 +123,12 @@ def test_several_workers_store_what_one_does_and_every_command_reads_it(server_p
             assert (read.status, bool(read.out or read.err)) == (0, True), (command, read.err)
         exported = gossamer("export", "--dir", stage.dir, "--what", "pages", "--output", server_path / "pages.jsonl")
         assert exported.status == 0, exported.err
+        found = files_of(CrawlLocation(stage.dir))
+        warcs = list((stage.dir / "warc").iterdir())
+        assert (found.archive_files, found.archive_bytes) == (len(warcs), sum(each.stat().st_size for each in warcs))
+        stray = stage.dir / "warc" / "gossamer-worker-9-20260101000000-00001.warc.gz"
+        stray.write_bytes(b"")
+        assert stray.name in gossamer("verify", "--dir", stage.dir).out
         with library.open(stage.dir) as stored:
             assert stored.status()["pages"] == report["pages"]
             assert sum(1 for _ in stored.pages()) == report["pages"]
@@ -185,6 +204,43 @@ def test_a_service_and_a_crawl_in_python_go_on_with_it(server_path: Path) -> Non
         assert ended.status == 0, ended.err
         check_nothing_runs(stage)
         assert library.run(library.Crawl(dir=stage.dir, max_pages=90, delay=0.05)).pages == 90
+        check_nothing_runs(stage)
+
+
+def test_a_server_that_hangs_is_shown_and_the_second_interrupt_ends_the_crawl(server_path: Path) -> None:
+    with several(server_path, 2, "--keep-fresh") as stage:
+        options = [option for option in stage.command if option != "--quiet"]
+        with Command(*options) as crawler:
+            wait_for_requests(stage, crawler, 20)
+            server = server_of(stage)
+            frozen = [server, *children(server)]
+            for process in frozen:
+                os.kill(process, signal.SIGSTOP)
+            try:
+                hung = waiting_lines(crawler, "waiting for the store, which does not answer")
+                crawler.strike(signal.SIGINT)
+                crawler.strike(signal.SIGINT)
+                ended = crawler.ended()
+            finally:
+                for process in reversed(frozen):
+                    with suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGCONT)
+        assert ended.status == 1
+        assert "the store does not answer" in ended.err
+        assert hung[0].split()[0] < hung[1].split()[0]  # the clock
+        check_nothing_runs(stage)
+        assert gossamer("verify", "--dir", stage.dir).out.startswith("no problems")
+
+
+def test_a_worker_that_cannot_start_ends_the_crawl_with_its_error(server_path: Path) -> None:
+    with several(server_path, 2, "--max-pages", 30) as stage:
+        assert gossamer(*stage.command).status == 0
+        lost = min((stage.dir / "warc").iterdir())
+        lost.rename(server_path / lost.name)
+        failed = gossamer("crawl", *stage.resume, "--max-pages", 60)
+        assert (failed.status, f"cannot start: {lost} is missing" in failed.err) == (1, True), failed.err
+        reasons = [str(event["error"]) for event in events(stage) if event["event"] == "worker.lost"]
+        assert [reason.startswith(f"{lost} is missing") for reason in reasons] == [True]
         check_nothing_runs(stage)
 
 

@@ -15,7 +15,7 @@ from gossamer.crawl.run.directory import ARCHIVE
 from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
 from gossamer.crawl.run.private_store import refuse_private_directory
-from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.errors import DirectoryError, DirectoryInUse, MissingExtra, NotThisCrawl, UsageError
 from gossamer.model.partition import PARTITIONS
 from gossamer.observe.display import Display, choose_display
 from gossamer.workers.parent import end_with_parent
@@ -53,8 +53,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if (pipe := given.whole(arguments, "parent")) is not None:
-        end_with_parent(pipe)
+    if (pipe := given.whole(arguments, "parent")) is None:
+        return _join(arguments)
+    end_with_parent(pipe)
+    try:
+        return _join(arguments)
+    except DirectoryInUse:
+        raise  # soon it may not be
+    except DirectoryError as error:
+        # Exit status 2: its parent does not start it again.
+        raise UsageError(str(error)) from error
+
+
+def _join(arguments: argparse.Namespace) -> int:
     from gossamer.crawl.run.signals import run_worker
 
     workers, address = int(arguments.workers), given.text(arguments, "metrics")
@@ -68,16 +79,17 @@ def run(arguments: argparse.Namespace) -> int:
         if workers > 1:
             from gossamer.workers.local_workers import join_with_local_workers
 
-            return join_with_local_workers(config, worker, workers, display)
-        if address is None:
+            status = join_with_local_workers(config, worker, workers, display)
+        elif address is None:
             status = run_worker(config, worker, display=display)
         else:
             with metrics_of(address, display) as shown:
                 status = run_worker(config, worker, display=shown)
     finally:
         display.close()
-    if pipe is None:  # or the process that has started this one says it
-        tell_of_spools(CrawlLocation.of(config))
+    if given.whole(arguments, "parent") is None:  # or the process that has started this one says it
+        location = CrawlLocation.of(config)
+        tell_of_spools(location if workers == 1 else location._replace(directory=location.directory.parent))
     return status
 
 

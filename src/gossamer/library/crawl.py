@@ -176,6 +176,7 @@ class Crawl:
             self._last = self._last_summary(self._open_session())
         finally:
             self._session, self._running = None, None
+            self.display.close()
             await self._stack.__aexit__(kind, error, trace)
 
     async def _end(self, running: asyncio.Task[None]) -> None:

@@ -515,9 +515,10 @@ class Rates:
     def note(self, snapshot: Snapshot) -> None:
         """Add a snapshot. They come in order of time, at any interval."""
         sample = (snapshot.elapsed, snapshot.run_pages, snapshot.bytes)
-        if self._first is None:
+        if self._first is None or snapshot.elapsed < self._last[0]:  # of a worker that has joined again
             # Bytes include earlier runs, so this run's bytes are counted from the first snapshot on.
             self._first = sample
+            self._samples.clear()
             self._samples.append(sample)
         elif sample[0] >= self._samples[-1][0] + 1.0:
             self._samples.append(sample)

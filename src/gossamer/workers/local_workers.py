@@ -7,7 +7,6 @@ A private server that has ended is started again as well.
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -22,19 +21,21 @@ from gossamer.config.load import Config
 from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.assemble import assemble
+from gossamer.crawl.run.daemon_thread import call_in_daemon
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.location import CrawlLocation, take_cache_password, take_password
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.crawl.run.opener import live_status, open_crawl, open_session
 from gossamer.crawl.run.private_server import server_kept
 from gossamer.crawl.run.private_store import SharedStore
 from gossamer.crawl.run.session import Display, open_page_log
 from gossamer.crawl.run.signals import GRACE_SECONDS, interrupted_status
 from gossamer.crawl.status import count_seeds
-from gossamer.errors import GossamerError, UsageError
+from gossamer.errors import GossamerError, ServerHangs, UsageError
 from gossamer.observe.log import EventLog, Scalar
 from gossamer.observe.merged_snapshot import whole_snapshot
 from gossamer.observe.snapshot import Snapshot, StopReason, decode_statuses
 from gossamer.seed.lists import Seed
+from gossamer.workers.worker_process import CANNOT_START, Ended, WorkerProcess
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds before a worker that died is restarted; doubled each time until it has run for `LIVES` seconds."""
@@ -45,6 +46,8 @@ LIVES = 60.0
 LOOK_SECONDS = 0.25
 PATIENCE = GRACE_SECONDS + 22.0
 """Seconds for a worker to end after a stop; its last commit may take a while."""
+SILENT = 5.0
+"""Seconds without an answer after which the store is said not to answer."""
 _TOTALS = (
     *("pages", "fetched", "bytes", "discovered", "queued", "duplicates", "near_duplicates", "sitemaps", "sitemap_urls"),
     *("refreshed", "not_modified", "unchanged", "changed", "reported", "dead", "statuses", "errors", "excluded"),
@@ -125,15 +128,18 @@ class LocalWorkers:
         self._began = self._clock.monotonic()
         self._location = CrawlLocation.of(self.config)
         self._log: EventLog | None = None
-        self._processes: dict[int, asyncio.subprocess.Process] = {}
+        self._processes: dict[int, WorkerProcess] = {}
         self._last = Snapshot(at=self._clock.now())
         self._first_pages: int | None = None
         self._error: GossamerError | None = None
         self._interrupted: signal.Signals | None = None
         self._stopping = False
+        self._answered = self._began
+        """When the store has answered last."""
+        self._abandoned = False
 
     async def run(self, directory: CrawlDirectory, admission: Admission | None) -> tuple[int, Snapshot]:
-        """Run until every worker has ended. Raises the error that ended one of them."""
+        """Run until every worker has ended. Raises the error that ended one of them, or ServerHangs."""
         loop, log = asyncio.get_running_loop(), self.config.log
         self._log = EventLog(directory.log, self._clock, rotate_bytes=log.rotate_bytes, keep=log.keep)
         self._stopping = self.is_changed = False
@@ -141,28 +147,25 @@ class LocalWorkers:
             loop.add_signal_handler(number, self._interrupt, number)
         if self._reread is not None:
             loop.add_signal_handler(signal.SIGHUP, self._reload)
-        first = self._totals().pages
-        self._first_pages = first if self._first_pages is None else self._first_pages
-        self._event("workers.started", workers=self.config.workers)
         self._theirs, ours = os.pipe()
+        self._answered = self._clock.monotonic()
         showing = asyncio.create_task(self._update_display())
-        keeping = [asyncio.create_task(self._keep_alive(number)) for number in range(1, self.config.workers + 1)]
+        self._working = asyncio.create_task(self._work(admission))
         try:
-            async with server_kept(self._store, self._log):
-                await asyncio.gather(*keeping)
+            last = await self._working
+        except asyncio.CancelledError:
+            if not self._abandoned:
+                raise
+            raise ServerHangs(
+                "the store does not answer, so this crawl ends without a report; nothing that was committed is lost"
+            ) from None
         finally:
-            for task in (showing, *keeping):
-                task.cancel()
-            await asyncio.gather(showing, *keeping, return_exceptions=True)
-            self._kill_all()
+            showing.cancel()
+            await asyncio.wait({showing})
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(number)
             os.close(self._theirs)
             os.close(ours)
-            if self._store.restart is not None:
-                self._store.restart()
-            last = self._totals(admission)
-            self._event("workers.ended", pages=last.pages, queued=last.queued, finished=last.finished)
             self._log.close()
         if self._error is not None:
             raise self._error
@@ -172,42 +175,63 @@ class LocalWorkers:
         self._display.close()
         return interrupted_status(self._interrupted), last
 
+    async def _work(self, admission: Admission | None) -> Snapshot:
+        """Keep the workers alive until they end. Returns the last snapshot."""
+        assert self._log is not None
+        first = await call_in_daemon(lambda: self._totals().pages)
+        self._first_pages = first if self._first_pages is None else self._first_pages
+        self._event("workers.started", workers=self.config.workers)
+        keeping = [asyncio.create_task(self._keep_alive(number)) for number in range(1, self.config.workers + 1)]
+        try:
+            async with server_kept(self._store, self._log):
+                await asyncio.gather(*keeping)
+        finally:
+            for task in keeping:
+                task.cancel()
+            await asyncio.wait(keeping)
+            self._kill_all()
+        if self._store.restart is not None:
+            await call_in_daemon(self._store.restart)
+        last = await call_in_daemon(lambda: self._totals(admission))
+        self._event("workers.ended", pages=last.pages, queued=last.queued, finished=last.finished)
+        return last
+
     async def _keep_alive(self, number: int) -> None:
         """Start one worker again until it has ended on purpose."""
         pause, deaths = FIRST_PAUSE, 0
         while not self._stopping:
             began = self._clock.monotonic()
-            code = await self._run_worker(number)
-            if code == 0 or self._stopping:
+            ended = await self._run_worker(number)
+            if ended.status == 0 or self._stopping:
                 return
             lived = self._clock.monotonic() - began
             if lived >= LIVES:
                 pause, deaths = FIRST_PAUSE, 0
             deaths += 1
-            self._event("worker.lost", worker=number, status=code, lived_s=round(lived, 3), pause_s=pause)
-            if deaths > MAX_RESTARTS:
-                self._error = GossamerError(f"worker {number} died {deaths} times, last with status {code}")
-                self._stop()
-                return
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            self._event(
+                "worker.lost",
+                worker=number,
+                status=ended.status,
+                lived_s=round(lived, 3),
+                pause_s=pause,
+                error=ended.error,
+            )
+            if ended.status == CANNOT_START:
+                self._give_up(f"worker {number} cannot start: {ended.error}")
+            elif deaths > MAX_RESTARTS:
+                why = f": {ended.error}" if ended.error else ""
+                self._give_up(f"worker {number} died {deaths} times, last with status {ended.status}{why}")
+            else:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
-    async def _run_worker(self, number: int) -> int:
-        """Run one worker process. Returns its exit status."""
-        config = self.config
-        unsafe = ("--unsafe-store",) if config.unsafe_store else ()
-        store, password = take_password(str(config.store))  # everybody on this machine can read arguments
-        _, cache_password = (None, None) if config.cache.url is None else take_cache_password(config.cache.url)
-        secrets = {"PGPASSWORD": password, "GOSSAMER_CACHE_PASSWORD": cache_password}
-        pages = () if config.log.pages is None else ("--log-pages", config.log.pages)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gossamer", "worker", "--quiet", "--store", store, *unsafe, *pages),
-            *("--dir", config.dir, "--name", f"{self._name}-{number}", *self._options, "--parent", str(self._theirs)),
-            pass_fds=(self._theirs,),
-            stdin=asyncio.subprocess.DEVNULL,
-            env={**os.environ, **{name: value for name, value in secrets.items() if value is not None}},
-            start_new_session=True,  # Ctrl-C goes to this process, which stops them
-        )
+    def _give_up(self, why: str) -> None:
+        self._error = self._error or GossamerError(why)
+        self._stop()
+
+    async def _run_worker(self, number: int) -> Ended:
+        """Run one worker process to its end."""
+        process = await WorkerProcess.start(self.config, f"{self._name}-{number}", self._options, self._theirs)
         self._processes[number] = process
         self._event("worker.started", worker=number, process=process.pid)
         if self._stopping:
@@ -235,8 +259,13 @@ class LocalWorkers:
 
     def _interrupt(self, number: signal.Signals) -> None:
         self.is_changed = False
+        again = self._interrupted is not None
         self._interrupted = self._interrupted or number
         self._stop()
+        if again and self._is_store_silent:
+            self._abandoned = True
+            self._kill_all()
+            self._working.cancel()
 
     def _stop(self) -> None:
         """Workers finish what is in flight; called again, they drop it."""
@@ -258,13 +287,31 @@ class LocalWorkers:
         assert self._log is not None, "runs"
         self._log.event(event, **about)
 
+    @property
+    def _is_store_silent(self) -> bool:
+        return self._clock.monotonic() - self._answered >= SILENT
+
     async def _update_display(self) -> None:
-        with closing(live_status(self._location)) as live:
+        """The clock goes on also while the store does not answer."""
+        live = live_status(self._location)
+        reading: asyncio.Future[list[bytes]] | None = None
+        try:
             while True:
                 await asyncio.sleep(LOOK_SECONDS)
-                if snapshots := decode_statuses(await asyncio.to_thread(live.read)):
-                    self._last = whole_snapshot(snapshots)
-                    self._display.update(replace(self._last, elapsed=self._clock.monotonic() - self._began))
+                reading = reading or call_in_daemon(live.read)
+                if reading.done():
+                    # Without an answer the list is empty, as it is before the first worker has said something.
+                    if snapshots := decode_statuses(reading.result()):
+                        self._last = whole_snapshot(snapshots)
+                    reading, self._answered = None, self._clock.monotonic()
+                waiting_for = "the store, which does not answer" if self._is_store_silent else self._last.waiting_for
+                elapsed = self._clock.monotonic() - self._began
+                self._display.update(
+                    replace(self._last, at=self._clock.now(), elapsed=elapsed, waiting_for=waiting_for)
+                )
+        finally:
+            if reading is None or reading.done():
+                live.close()  # otherwise a thread uses it
 
     def _totals(self, admission: Admission | None = None) -> Snapshot:
         """The last snapshot, with the totals in the store; at the end of a run also what became of the seeds."""

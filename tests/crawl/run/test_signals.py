@@ -130,7 +130,7 @@ def test_a_crawl_that_ends_by_itself_exits_with_zero(tmp_path: Path) -> None:
     status, last = run(make_config({}, {"dir": str(tmp_path), "filter": {"exclude": ["*"]}}), display)
 
     assert (status, last.finished, last.queued) == (0, True, 0)
-    assert display.closed
+    assert not display.closed  # its owner does that: a worker that joins again goes on with it
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -43,7 +43,7 @@ from gossamer.backends.postgres.server_programs import (
     run_program,
 )
 from gossamer.clock import sleep
-from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl, StoreFailed
+from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl, ServerHangs, StoreFailed
 
 FOLDER: Final = "postgres"
 NAME: Final = "gossamer"
@@ -101,8 +101,13 @@ def private_server(
     try:
         server.start()
         yield server
-    finally:
+    except ServerHangs:
+        server.leave()
+        raise
+    except BaseException:
         server.close()
+        raise
+    server.close()
 
 
 def check_unused(directory: Path) -> None:
@@ -178,6 +183,11 @@ class PrivateServer:
         finally:
             fcntl.flock(self._users, fcntl.LOCK_UN)  # processes that were forked have the descriptor too
             os.close(self._users)
+
+    def leave(self) -> None:
+        """Leave a server that hangs: its keeper stops it when it goes on, if nobody else uses it. Waits for nothing."""
+        fcntl.flock(self._users, fcntl.LOCK_UN)
+        os.close(self._users)
 
     # --- its processes ----------------------------------------------------------------------------
 

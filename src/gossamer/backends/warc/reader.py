@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from gossamer.backends.warc.writer import FILE_PREFIX, cut_file, file_names_of
+from gossamer.backends.warc.writer import ALL_FILE_NAMES, cut_file
 from gossamer.errors import ArchiveError, DamagedRecord
 from gossamer.model.archive_record import ArchivedRecord
 
@@ -135,10 +135,9 @@ class WarcArchive:
             return path.stat().st_size if path.is_file() else None
 
     def files(self) -> list[str]:
-        ours = file_names_of(FILE_PREFIX)
         with _archive_errors(str(self._folder)):
             found = sorted(path.name for path in self._folder.iterdir()) if self._folder.is_dir() else []
-        return [name for name in found if ours.fullmatch(name)]
+        return [name for name in found if ALL_FILE_NAMES.fullmatch(name)]
 
     def cut(self, file: str, length: int) -> None:
         with _archive_errors(file):

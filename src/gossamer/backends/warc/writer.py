@@ -30,7 +30,12 @@ FILE_PREFIX: Final = "gossamer"
 
 def file_names_of(prefix: str) -> re.Pattern[str]:
     """The names of our files: prefix, time of opening (UTC), serial number."""
-    return re.compile(re.escape(prefix) + r"-[0-9]{14}-([0-9]{5})\.warc\.gz")
+    return re.compile(re.escape(prefix) + _ENDING)
+
+
+_ENDING = r"-[0-9]{14}-([0-9]{5})\.warc\.gz"
+ALL_FILE_NAMES: Final = re.compile(FILE_PREFIX + "(?:-.+)?" + _ENDING)
+"""The names of the files of all workers: after the prefix comes the name of the worker, where several share a crawl."""
 
 
 class WarcWriter:

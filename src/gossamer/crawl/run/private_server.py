@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from gossamer.crawl.run.daemon_thread import call_in_daemon
 from gossamer.crawl.run.private_store import SharedStore
 from gossamer.errors import GossamerError
 from gossamer.observe.log import EventLog
@@ -20,7 +21,7 @@ async def server_kept(store: SharedStore, log: EventLog) -> AsyncIterator[None]:
     async def keep() -> None:
         while store.restart is not None and not ended.is_set():
             try:
-                await asyncio.to_thread(store.restart)
+                await call_in_daemon(store.restart)
             except GossamerError as error:
                 log.event("server.failed", error=str(error))
             with suppress(TimeoutError):
@@ -29,6 +30,11 @@ async def server_kept(store: SharedStore, log: EventLog) -> AsyncIterator[None]:
     keeping = asyncio.create_task(keep())
     try:
         yield
+    except asyncio.CancelledError:
+        keeping.cancel()  # the server may hang
+        raise
     finally:
         ended.set()
-        await keeping  # nothing starts the server any more
+        await asyncio.wait({keeping})  # nothing starts the server any more
+        if not keeping.cancelled():
+            keeping.result()

@@ -135,8 +135,7 @@ async def session(
         beating.cancel()
         sampling.cancel()
         last = watch.snapshot()
-        display.update(last)
-        display.close()
+        display.update(last)  # its owner closes it: a worker that joins again goes on with it
         await asyncio.gather(ticking, sampling, return_exceptions=True)
         if sharing is not None:
             sharing.cancel()
