@@ -19,13 +19,14 @@ from gossamer.clock import SteadyClock
 from gossamer.config.policies import canonicaliser_for
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.location import STORES, CrawlLocation, resolve_urls, shown_store, take_password
+from gossamer.crawl.run.opener import open_crawl
 from gossamer.crawl.run.session import session
-from gossamer.errors import ConfigError, NotThisCrawl
+from gossamer.errors import ArchiveAway, ConfigError, NotThisCrawl
 from gossamer.model.units import Instant
 from gossamer.observe.display import NoDisplay
 from gossamer.seed.lists import read_arguments
 from gossamer.store.table.metadata import Metadata
-from tests.cli.crawl_samples import NOW, small_crawl
+from tests.cli.crawl_samples import NOW, change, small_crawl
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 Captured = pytest.CaptureFixture[str]
@@ -95,6 +96,41 @@ def test_a_store_of_another_scheme_is_run_read_and_changed_by_one_line(
 
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert not (tmp_path / "files" / "crawl.db").exists()
+
+
+def test_an_archive_on_another_machine_is_not_taken_for_a_lost_one(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = STORES["sqlite"]._replace(
+        form="elsewhere:FILE",
+        open_tables=lambda url, directory, unsafe: SqliteTables(Path(url.removeprefix("elsewhere:"))),
+        in_directory=False,
+    )
+    monkeypatch.setitem(STORES, "elsewhere", kind)
+    files = small_crawl(tmp_path / "files")
+    change(files, "INSERT OR REPLACE INTO facts VALUES ('crawl_id', '7')")
+    change(files, "INSERT INTO warc_files VALUES (1, 'gossamer-worker-1-20260101120000-00001.warc.gz', 100)")
+    (files / "crawl.db").replace("tables.db")
+    (files / "worker-1").mkdir()
+    (files / "worker-1" / "crawl.id").write_text("7\n")
+    store = ("--store", "elsewhere:tables.db", "--dir")
+
+    for words in (["verify"], ["index", "-o", "-"]):
+        assert main([*words, *store, "empty"]) == 1
+        assert capsys.readouterr() == (
+            "",
+            "gossamer: error: the archive of the crawl in elsewhere:tables.db is in local files that are not here: "
+            "looked in empty; give --dir of the machine that has them, or --blobs\n",
+        )
+    with (
+        open_crawl(CrawlLocation(Path("empty"), None, "elsewhere:tables.db")) as crawl,
+        pytest.raises(ArchiveAway, match="in local files that are not here"),
+    ):
+        crawl.records.read("a.warc.gz", 0, 100)
+    assert main(["verify", "--repair", *store, "empty"]) == 1
+    assert "empty has no files of the crawl in elsewhere:tables.db; give" in capsys.readouterr().err
+    assert main(["verify", *store, "files"]) == 1
+    assert "file_missing (1)" in capsys.readouterr().out
 
 
 def test_dead_letters_are_changed_in_the_store_that_a_url_names(tmp_path: Path, capsys: Captured) -> None:

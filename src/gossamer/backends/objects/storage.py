@@ -12,7 +12,7 @@ from obstore import exceptions
 from obstore.store import from_url
 
 from gossamer.backends.objects.address import credentials_in, settings_in
-from gossamer.errors import ArchiveError, ConfigError, StoreFailed
+from gossamer.errors import ArchiveAway, ArchiveError, ConfigError, StoreFailed
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Config
@@ -115,7 +115,7 @@ class ObjectStorage:
         except (exceptions.NotFoundError, FileNotFoundError) as error:
             raise ObjectMissing(f"{name}: there is no such object in {self.url}") from error
         except (exceptions.BaseError, OSError) as error:
-            raise ArchiveError(f"{name}: {_first_line(error)}") from error
+            raise ArchiveAway(f"{name}: {_first_line(error)}") from error
 
 
 def _first_line(error: BaseException) -> str:
