@@ -47,11 +47,11 @@ class UsageError(GossamerError):
 
 
 class ConfigError(UsageError):
-    """An unknown configuration key or an invalid value. Carries the key."""
+    """An unknown configuration key or an invalid value. Carries the key and what is wrong with it."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(f"{key}: {problem}")
-        self.key = key
+        self.key, self.problem = key, problem
 
 
 class BadSeed(UsageError):
