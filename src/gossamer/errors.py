@@ -20,6 +20,7 @@ GossamerError
 │   ├── HistoryLost      the store has lost commits that it had acknowledged
 │   └── NameInUse        another living worker has its name
 ├── ArchiveError     a capture cannot be read back
+│   ├── ArchiveAway      its archive cannot be reached: nothing is known about the capture
 │   └── DamagedRecord    no whole record where one should be
 ├── SearchFailed     a search engine gave no seeds: exit 1, the message says why
 └── CannotListen     a local server cannot bind to the address
@@ -47,11 +48,11 @@ class UsageError(GossamerError):
 
 
 class ConfigError(UsageError):
-    """An unknown configuration key or an invalid value. Carries the key."""
+    """An unknown configuration key or an invalid value. Carries the key and what is wrong with it."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(f"{key}: {problem}")
-        self.key = key
+        self.key, self.problem = key, problem
 
 
 class BadSeed(UsageError):
@@ -159,6 +160,10 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 class ArchiveError(GossamerError):
     """A capture cannot be read from the archive."""
+
+
+class ArchiveAway(ArchiveError):
+    """The archive cannot be reached, so nothing is known about its captures."""
 
 
 class DamagedRecord(ArchiveError):

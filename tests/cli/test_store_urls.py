@@ -19,13 +19,14 @@ from gossamer.clock import SteadyClock
 from gossamer.config.policies import canonicaliser_for
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.location import STORES, CrawlLocation, resolve_urls, shown_store, take_password
+from gossamer.crawl.run.opener import open_crawl
 from gossamer.crawl.run.session import session
-from gossamer.errors import ConfigError, NotThisCrawl
+from gossamer.errors import ArchiveAway, ConfigError, NotThisCrawl
 from gossamer.model.units import Instant
 from gossamer.observe.display import NoDisplay
 from gossamer.seed.lists import read_arguments
 from gossamer.store.table.metadata import Metadata
-from tests.cli.crawl_samples import NOW, small_crawl
+from tests.cli.crawl_samples import NOW, change, small_crawl
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 Captured = pytest.CaptureFixture[str]
@@ -97,6 +98,41 @@ def test_a_store_of_another_scheme_is_run_read_and_changed_by_one_line(
     assert not (tmp_path / "files" / "crawl.db").exists()
 
 
+def test_an_archive_on_another_machine_is_not_taken_for_a_lost_one(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = STORES["sqlite"]._replace(
+        form="elsewhere:FILE",
+        open_tables=lambda url, directory, unsafe: SqliteTables(Path(url.removeprefix("elsewhere:"))),
+        in_directory=False,
+    )
+    monkeypatch.setitem(STORES, "elsewhere", kind)
+    files = small_crawl(tmp_path / "files")
+    change(files, "INSERT OR REPLACE INTO facts VALUES ('crawl_id', '7')")
+    change(files, "INSERT INTO warc_files VALUES (1, 'gossamer-worker-1-20260101120000-00001.warc.gz', 100)")
+    (files / "crawl.db").replace("tables.db")
+    (files / "worker-1").mkdir()
+    (files / "worker-1" / "crawl.id").write_text("7\n")
+    store = ("--store", "elsewhere:tables.db", "--dir")
+
+    for words in (["verify"], ["index", "-o", "-"]):
+        assert main([*words, *store, "empty"]) == 1
+        assert capsys.readouterr() == (
+            "",
+            "gossamer: error: the archive of the crawl in elsewhere:tables.db is in local files that are not here: "
+            "looked in empty; give --dir of the machine that has them, or --blobs\n",
+        )
+    with (
+        open_crawl(CrawlLocation(Path("empty"), None, "elsewhere:tables.db")) as crawl,
+        pytest.raises(ArchiveAway, match="in local files that are not here"),
+    ):
+        crawl.records.read("a.warc.gz", 0, 100)
+    assert main(["verify", "--repair", *store, "empty"]) == 1
+    assert "empty has no files of the crawl in elsewhere:tables.db; give" in capsys.readouterr().err
+    assert main(["verify", *store, "files"]) == 1
+    assert "file_missing (1)" in capsys.readouterr().out
+
+
 def test_dead_letters_are_changed_in_the_store_that_a_url_names(tmp_path: Path, capsys: Captured) -> None:
     small_crawl(tmp_path / "news")
 
@@ -113,7 +149,15 @@ def test_dead_letters_are_changed_in_the_store_that_a_url_names(tmp_path: Path, 
         (["--store", "sqlite:"], "--store: 'sqlite:' is not a URL of the form sqlite:DIR"),
         (["--blobs", "ftp://host", "--dir", "news"], "--blobs: 'ftp://host' is not a URL of the form file:DIR"),
         (["--blobs", "s3://", "--dir", "news"], "--blobs: 's3://' is not a URL of the form s3://BUCKET/PREFIX"),
-        (["--store", "sqlite:news", "--dir", "old"], "--store: sqlite:news is not in the directory old"),
+        (["--store", "postgresql://h:abc/news"], "--store: the port must be a number from 1 to 65535, not 'abc'"),
+        (
+            ["--store", "postgres://h/news?hosst=h"],
+            "--store: unknown parameter 'hosst' in the URL. Did you mean 'host'",
+        ),
+        (
+            ["--store", "sqlite:news", "--dir", "old"],
+            "--store: sqlite:news and --dir old are two directories; give one of them",
+        ),
     ],
 )
 @pytest.mark.parametrize("command", ["pages", "verify", "crawl", "explain"])
@@ -125,6 +169,20 @@ def test_a_url_that_cannot_be_used_is_named(
     assert main([command, *(["http://h.test/"] if command in ("crawl", "explain") else []), *words]) == 2
 
     assert capsys.readouterr().err.startswith(f"gossamer: error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--cache", "ftp://host"], "--cache: the scheme is unknown"),
+        (["--partitions", "7"], "--partitions: only a crawl on PostgreSQL has partitions"),
+    ],
+)
+def test_an_option_of_a_crawl_that_cannot_be_used_is_named(words: list[str], message: str, capsys: Captured) -> None:
+    assert main(["crawl", "http://h.test/", "--dir", "new", *words]) == 2
+
+    assert capsys.readouterr().err.startswith(f"gossamer: error: {message}")
+    assert not Path("new").exists()
 
 
 def test_an_option_overrides_the_file_whichever_of_the_two_they_use(tmp_path: Path) -> None:
@@ -175,6 +233,7 @@ def test_a_password_is_shown_neither_in_messages_nor_in_the_arguments_of_the_pro
         assert ended.returncode == 1
         assert shown in ended.stderr and "cret" not in ended.stderr
     assert take_password("postgresql://me:s%40cret@h/news") == ("postgresql://me@h/news", "s@cret")
+    assert take_password("postgres://me:s%40cret@h/news") == ("postgres://me@h/news", "s@cret")
     assert take_password("postgresql:///news?password=s%40cret") == ("postgresql:///news", "s@cret")
     assert take_password("postgresql:///n?host=h&password=x&port=1") == ("postgresql:///n?host=h&port=1", "x")
     assert shown_store("postgresql://me:s%40cret@h/news?password=s%40cret&x=1") == (
@@ -187,10 +246,17 @@ def test_a_password_is_shown_neither_in_messages_nor_in_the_arguments_of_the_pro
         "main.main()\n"
     )
     (tmp_path / "program.py").write_text(script)
-    for store in ("postgresql://me:s%40cret@127.0.0.1:9/news", "postgresql://me@127.0.0.1:9/news?password=s%40cret"):
+    for store in (
+        "postgresql://me:s%40cret@127.0.0.1:9/news",
+        "postgresql://me@127.0.0.1:9/news?password=s%40cret",
+        "postgres://me:s%40cret@127.0.0.1:9/news",
+    ):
         words = [sys.executable, str(tmp_path / "program.py"), "status", f"--store={store}"]
         ended = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": SOURCE})
-        assert ended.stdout.endswith("s@cret\n") and "--store=postgresql://me@127.0.0.1:9/news\0" in ended.stdout
+        assert (
+            ended.stdout.endswith("s@cret\n")
+            and f"--store={store.partition(':')[0]}://me@127.0.0.1:9/news\0" in ended.stdout
+        )
 
 
 def test_the_passwords_of_a_cache_are_not_in_the_arguments_of_the_process(tmp_path: Path) -> None:

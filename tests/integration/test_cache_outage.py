@@ -219,4 +219,4 @@ def test_a_url_that_is_no_cache_is_refused_before_anything_is_made(tmp_path: Pat
     ended = gossamer("crawl", "http://x.test/", "--dir", tmp_path / "crawl", "--cache", "memcached://:secret@h/")
 
     assert ended.status == 2 and not (tmp_path / "crawl").exists()
-    assert "cache.url: the scheme is unknown" in ended.err and "secret" not in ended.err
+    assert "--cache: the scheme is unknown" in ended.err and "secret" not in ended.err

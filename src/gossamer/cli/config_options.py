@@ -138,6 +138,14 @@ def config_from(
         raise UsageError(_explained(error, given, path if keys else None)) from error
 
 
+def options_given(arguments: argparse.Namespace) -> dict[str, str]:
+    """The options of the table that were given, by their keys."""
+    found = {o.key: o.flag for o in OPTIONS if getattr(arguments, o.destination, None) is not None}
+    # Commands that only read declare some of them themselves.
+    found |= {key: f"--{key}" for key in ("dir", "store", "blobs") if getattr(arguments, key, None) is not None}
+    return found
+
+
 def keys_of(file: Path | None) -> dict[str, object]:
     """The keys of `file`, or of `gossamer.toml` if there is one. Raises UsageError."""
     path = file or DEFAULT_FILE
@@ -173,8 +181,7 @@ def _explained(error: ConfigError, given: Mapping[str, object], file: Path | Non
     """The problem under the name by which the user set it: an option, or a key of the file."""
     options = {o.key: o.flag for o in OPTIONS if given.get(o.key) is not None}
     if error.key in options:
-        _, _, problem = str(error).partition(": ")
-        return f"{options[error.key]}: {problem}"
+        return f"{options[error.key]}: {error.problem}"
     return f"{file}: {error}" if file is not None else str(error)
 
 

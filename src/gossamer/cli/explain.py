@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_crawl(location) as crawl:
         running = is_running(location)
         config = with_delays_in_force(config, crawl, arguments, file)
-        story = explain_url(crawl.reader.urls, crawl.archive, PolicyCache(config), text, running=running)
+        story = explain_url(crawl.reader.urls, crawl.records, PolicyCache(config), text, running=running)
     return _show(story, given.flag(arguments, "json"))
 
 

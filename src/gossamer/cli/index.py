@@ -10,7 +10,7 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import Problems, add_location_options, location_of
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.directory import INDEX
-from gossamer.crawl.run.opener import open_crawl
+from gossamer.crawl.run.opener import check_local_archive, open_crawl
 from gossamer.errors import ArchiveError
 from gossamer.observe import formatter
 from gossamer.observe.display import ProgressLine
@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     done = number = 0
     problems = Problems(line)
     with open_crawl(location) as crawl, SortedLines(folder) as lines:
+        check_local_archive(location, crawl.reader)
         committed = crawl.reader.audit.archive_lengths()
         total = sum(committed.values())
         for name, length in committed.items():

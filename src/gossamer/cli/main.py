@@ -15,7 +15,7 @@ from typing import Protocol, cast
 
 from gossamer.cli import COMMANDS
 from gossamer.cli.argparse_types import Parser
-from gossamer.errors import NO_ROOM, GossamerError, UsageError
+from gossamer.errors import NO_ROOM, ConfigError, GossamerError, UsageError
 from gossamer.model.formats import did_you_mean
 from gossamer.observe.formatter import printable
 from gossamer.version import __version__
@@ -80,7 +80,18 @@ def _run(words: list[str]) -> int:
         return int(done.code or 0)
     with ExitStack() as uses:
         arguments.uses = uses  # of private servers, until the command has ended
-        return command.run(arguments)
+        try:
+            return command.run(arguments)
+        except ConfigError as error:
+            raise UsageError(_by_option(error, arguments)) from error
+
+
+def _by_option(error: ConfigError, arguments: argparse.Namespace) -> str:
+    """The message of an error in a key, with the name of the option that has set it."""
+    from gossamer.cli.config_options import options_given
+
+    flag = options_given(arguments).get(error.key)
+    return str(error) if flag is None else f"{flag}: {error.problem}"
 
 
 def _hide_password() -> None:

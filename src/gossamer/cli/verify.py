@@ -85,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         running = is_running(location)
         with open_crawl(location) as crawl:
+            check_archive_owner(location, crawl.reader)
             findings = examine(
                 crawl.reader.audit,
                 crawl.archive,

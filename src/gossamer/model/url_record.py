@@ -213,10 +213,12 @@ class OwnerFact:
 
 @dataclass(frozen=True, slots=True)
 class RecordCheck:
-    """The result of reading the document back from the archive. `problem` says why it could not be read."""
+    """The result of reading the document back from the archive. `problem` says why it could not be read; `away`:
+    because the archive could not be reached."""
 
     problem: str | None = None
     kind: str | None = None
     target: str | None = None
     block_ok: bool | None = None
     payload_ok: bool | None = None
+    away: bool = False

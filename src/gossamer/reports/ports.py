@@ -329,13 +329,17 @@ class CrawlEditor(CrawlReader, Protocol):
         ...
 
 
-class Archive(Protocol):
-    """The captures of a crawl, in files that only grow. Read by location."""
+class RecordReader(Protocol):
+    """Reads single captures of a crawl."""
 
     def read(self, file: str, offset: int, length: int) -> ArchivedRecord:
-        """The record at a location. Raises DamagedRecord unless exactly one whole record is there, ArchiveError where
-        the file cannot be read."""
+        """The record at a location. Raises DamagedRecord unless exactly one whole record is there, ArchiveAway if the
+        archive cannot be reached, ArchiveError where the file cannot be read."""
         ...
+
+
+class Archive(RecordReader, Protocol):
+    """The captures of a crawl, in files that only grow. Read by location."""
 
     def scan(self, file: str, end: int | None = None, start: int = 0) -> Iterator[tuple[int, int, ArchivedRecord]]:
         """Offset, length and record of all records of a file in order, from byte `start` to byte `end`. Raises

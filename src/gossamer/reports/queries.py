@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from gossamer.config.overrides import HostOverride, Overrides
 from gossamer.config.policies import PolicyCache
-from gossamer.errors import ArchiveError
+from gossamer.errors import ArchiveAway, ArchiveError
 from gossamer.filter.domains import domain_of, partition_of
 from gossamer.filter.identity import Identities
 from gossamer.filter.scope import Scope
@@ -23,12 +23,12 @@ from gossamer.reports.explain.build import CrawlRules, build_story, refused
 from gossamer.reports.explain.schedule import Basis, Caps, RecrawlTerms, politeness_of
 from gossamer.reports.explain.story import Form, Story
 from gossamer.reports.explain.verdicts import crawl_delay_in, cuts_of, fingerprints_of, form_of, identities_with
-from gossamer.reports.ports import Archive, SeedHosts, UrlReader
+from gossamer.reports.ports import RecordReader, SeedHosts, UrlReader
 from gossamer.reports.records import HostRow, Json
 from gossamer.seed.lists import with_scheme
 
 
-def explain_url(reader: UrlReader, archive: Archive, book: PolicyCache, text: str, *, running: bool) -> Story:
+def explain_url(reader: UrlReader, archive: RecordReader, book: PolicyCache, text: str, *, running: bool) -> Story:
     """Everything about a URL, as a person writes it, by the rules of a configuration. Raises StoreFailed."""
     form = _form(book, text)
     return refused(form) if form.url is None else _story(reader, archive, book, form, running)
@@ -57,7 +57,7 @@ def _form(book: PolicyCache, text: str) -> Form:
     return form_of(text, with_scheme(text), book.canonicaliser)
 
 
-def _story(reader: UrlReader, archive: Archive, book: PolicyCache, form: Form, running: bool) -> Story:
+def _story(reader: UrlReader, archive: RecordReader, book: PolicyCache, form: Form, running: bool) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
     identities, sought = _sought(reader, book, form)
@@ -136,14 +136,14 @@ def _basis(book: PolicyCache, known: UrlFact, facts: Facts) -> Basis:
     return Basis(terms, fixed, ruling.rule, not changing.stale_validators, changing.rates, changing.trust, price)
 
 
-def _checked_record(archive: Archive, visit: VisitFact) -> RecordCheck | None:
+def _checked_record(archive: RecordReader, visit: VisitFact) -> RecordCheck | None:
     """What is in the archive where the document should be; None if it was not archived."""
     if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
         return None
     try:
         record = archive.read(visit.warc_file, visit.warc_offset, visit.warc_length)
     except ArchiveError as error:
-        return RecordCheck(problem=str(error))
+        return RecordCheck(problem=str(error), away=isinstance(error, ArchiveAway))
     return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())
 
 

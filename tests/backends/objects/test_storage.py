@@ -9,8 +9,9 @@ from obstore import exceptions
 
 from gossamer.backends.objects.address import check_url, credentials_in
 from gossamer.backends.objects.owner import check_owner, settle_owner
-from gossamer.backends.objects.storage import ObjectMissing, ObjectStorage
-from gossamer.errors import ConfigError, NotThisCrawl
+from gossamer.backends.objects.storage import AccessRefused, ObjectMissing, ObjectStorage
+from gossamer.errors import ArchiveAway, ConfigError, NotThisCrawl, StoreFailed
+from tests.s3_keys import KEYS
 from tests.s3_server import BUCKET, S3Server
 
 
@@ -100,6 +101,45 @@ def test_of_two_crawls_that_start_at_the_same_time_one_gets_the_prefix(
         with pytest.raises(NotThisCrawl, match="objects of another crawl"):
             settle_owner(storage, "second")
         check_owner(storage, "first")
+
+
+@pytest.mark.parametrize(
+    ("place", "keys", "problem"),
+    [
+        (BUCKET, {}, r"no credentials for s3://crawls/.*: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+        (BUCKET, {**KEYS, "AWS_SECRET_ACCESS_KEY": "x"}, r"^127\.0\.0\.1:\d+ refused these credentials for s3://"),
+        ("nosuch", KEYS, r"bucket nosuch does not exist on 127\.0\.0\.1:\d+; create it"),
+    ],
+)
+def test_a_storage_that_may_not_be_used_says_why(
+    place: str, keys: dict[str, str], problem: str, s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in keys.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    storage = ObjectStorage(s3.url(f"{place}/{tmp_path.name}"), seconds=4.0)
+
+    with pytest.raises(AccessRefused, match=problem):
+        storage.get("crawl.id")
+    if place == BUCKET:  # this server creates a bucket that is missing
+        with pytest.raises(AccessRefused, match=problem.partition(" for ")[0]):
+            list(storage.names())
+        with pytest.raises(StoreFailed, match=problem.partition(" for ")[0]):
+            storage.put("crawl.id", b"1")
+
+
+def test_a_storage_that_is_down_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    storage = ObjectStorage("s3://crawls/news?endpoint=http://127.0.0.1:9", seconds=4.0)
+
+    with pytest.raises(ArchiveAway, match=r"^127\.0\.0\.1:9 does not answer \(Connection refused\)$") as raised:
+        storage.size("crawl.id")
+    assert not isinstance(raised.value, AccessRefused)
+    with pytest.raises(StoreFailed, match=r"^127\.0\.0\.1:9 does not answer \(Connection refused\)$"):
+        storage.put("crawl.id", b"1")
 
 
 def test_objects_are_put_read_in_part_listed_and_deleted(s3: S3Server, tmp_path: Path) -> None:

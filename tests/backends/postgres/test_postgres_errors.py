@@ -119,6 +119,12 @@ def test_a_server_that_cannot_be_used_is_named_with_the_remedy(
             with pytest.raises(ConnectionLost) as raised:
                 getattr(PostgresTables(url), opens)()
             assert said in str(raised.value) and "secret" not in str(raised.value)
+    with pytest.raises(
+        ConnectionLost, match=r"the user name is that of the operating system, because the URL has none"
+    ):
+        PostgresTables(f"postgres:///postgres?host={folder}").exist()
+    with pytest.raises(ConnectionLost, match=r"^the server in /nowhere is not running$"):
+        PostgresTables("postgresql://gossamer@/gossamer?host=/nowhere").exist()
     with postgres_databases.blank() as url:
         tables = PostgresTables(url)
         assert not tables.exist()

@@ -15,6 +15,7 @@ from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
 from gossamer.model.url_record import MAX_STEPS, DomainFact, Facts, FailureFact, RecordCheck, SeedPlace, Step
 from gossamer.reports.explain.build import CrawlRules, build_story
+from gossamer.reports.explain.render import story_lines
 from gossamer.reports.explain.schedule import Caps
 from gossamer.reports.explain.story import Priority, Story
 from tests.reports.explain.stories import (
@@ -303,6 +304,13 @@ def test_a_record_is_sound_only_if_all_about_it_is_right(record: RecordCheck | N
 
     assert archive is not None
     assert (archive.sound, archive.problem) == (problem is None, problem)
+
+
+def test_a_record_that_cannot_be_reached_is_not_called_damaged() -> None:
+    story = story_of(known(UrlState.STORED), record=RecordCheck("the storage does not answer", away=True))
+
+    assert story.archive is not None and story.archive.sound is None
+    assert any("cannot be checked: the storage does not answer" in line for line in story_lines(story))
 
 
 def test_a_duplicate_has_no_place_in_the_archive() -> None:

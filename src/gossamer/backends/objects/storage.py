@@ -1,6 +1,7 @@
 """The objects below one URL (`address`), behind functions that raise our errors. The only import of obstore."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -12,16 +13,33 @@ from obstore import exceptions
 from obstore.store import from_url
 
 from gossamer.backends.objects.address import credentials_in, settings_in
-from gossamer.errors import ArchiveError, ConfigError, StoreFailed
+from gossamer.errors import ArchiveAway, ArchiveError, ConfigError, StoreFailed
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
 READ_SECONDS: Final = 60.0
+_DEBUG: Final = "\n\nDebug source"
 
 
 class ObjectMissing(ArchiveError):
     """There is no object of this name."""
+
+
+class AccessRefused(ArchiveAway):
+    """There are no credentials, they are refused, or there is no such bucket: that does not pass by itself."""
+
+
+_PROVIDERS: Final = {
+    "s3": ("Amazon S3", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+    "gs": ("Google Cloud Storage", "GOOGLE_SERVICE_ACCOUNT"),
+    "az": ("Azure", "AZURE_STORAGE_ACCOUNT_KEY"),
+}
+"""By the scheme of the URL: the name of the provider, and the variables with the credentials."""
+_ROLE_SERVERS: Final = ("//169.254.169.254", "//169.254.170.2", "//metadata.google.internal", "//metadata/")
+"""The driver asks one of these for the credentials of the machine if there are no others."""
+_REFUSED: Final = ("401 Unauthorized", "403 Forbidden")
+_NO_ANSWER: Final = ("error sending request", "HTTP error", "timed out")
 
 
 class ObjectStorage:
@@ -39,6 +57,9 @@ class ObjectStorage:
             config = {**credentials_in(os.environ), **config}
             # The digest of the payload is most of the CPU time of a put (ADR 28). TLS protects the payload as well.
             config["unsigned_payload"] = str(not endpoint.startswith("http:")).lower()
+        provider, self._credentials = _PROVIDERS[scheme]
+        self._server = urlsplit(endpoint).netloc or provider
+        self._bucket = urlsplit(place).netloc
         client: ClientConfig = {
             "timeout": timedelta(seconds=seconds),
             "connect_timeout": timedelta(seconds=min(seconds, 5.0)),
@@ -116,18 +137,43 @@ class ObjectStorage:
         try:
             yield
         except (exceptions.BaseError, OSError) as error:
-            raise StoreFailed(f"{name}: {_first_line(error)}") from error
+            raise StoreFailed(self._refusal(error) or self._failure(name, error)) from error
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[None]:
         try:
             yield
-        except (exceptions.NotFoundError, FileNotFoundError) as error:
-            raise ObjectMissing(f"{name}: there is no such object in {self.url}") from error
         except (exceptions.BaseError, OSError) as error:
-            raise ArchiveError(f"{name}: {_first_line(error)}") from error
+            if (refusal := self._refusal(error)) is not None:
+                raise AccessRefused(refusal) from error
+            if isinstance(error, exceptions.NotFoundError | FileNotFoundError):
+                raise ObjectMissing(f"{name}: there is no such object in {self.url}") from error
+            raise ArchiveAway(self._failure(name, error)) from error
+
+    def _refusal(self, error: Exception) -> str | None:
+        """Why the storage cannot be used as it is, and the way out; None if that is not the reason."""
+        said = str(error)
+        if any(server in said for server in _ROLE_SERVERS):
+            return f"no credentials for {self.url}: set {self._credentials}"
+        if "<Code>NoSuchBucket<" in said:
+            return f"bucket {self._bucket} does not exist on {self._server}; create it, or name another with --blobs"
+        denied = isinstance(error, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError | PermissionError)
+        if denied or any(status in said for status in _REFUSED):
+            code = re.search(r"<Code>(\w+)<", said)
+            return (
+                f"{self._server} refused these credentials for {self.url}{f' ({code[1]})' if code else ''}; check "
+                f"{self._credentials}, and the rights that they give"
+            )
+        return None
+
+    def _failure(self, name: str, error: Exception) -> str:
+        said = str(error)
+        if not any(sign in said.partition(_DEBUG)[0] for sign in _NO_ANSWER):
+            return f"{name}: {_first_line(error)}"
+        reason = re.search(r'(?:message|error): "([^"]+)"', said)
+        return f"{self._server} does not answer{f' ({reason[1]})' if reason else ''}"
 
 
 def _first_line(error: BaseException) -> str:
     """What the driver says, without the debugging output below it."""
-    return " ".join(str(error).partition("\n\nDebug source")[0].split())[:500]
+    return " ".join(str(error).partition(_DEBUG)[0].split())[:500]

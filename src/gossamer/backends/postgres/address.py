@@ -4,23 +4,27 @@ A password is shown nowhere. It comes from the URL, from PGPASSWORD or from a pa
 uses libpq.
 """
 
+import os
 from contextlib import suppress
-from typing import Any, TypeVar
-from urllib.parse import quote
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import psycopg
 from psycopg import RawCursor
 from psycopg.abc import PQGen
 from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import Format
+from psycopg.pq import Conninfo, Format
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
 from gossamer.backends.postgres.statements import COLUMNS, Column, text_bytes
 from gossamer.errors import ConfigError, ConnectionLost, StoreFailed
+from gossamer.model.formats import did_you_mean
 
 T = TypeVar("T")
 
+PRIVATE: Final = "gossamer"
+"""The database of a private server, and its owner."""
 OLDEST_SERVER = 15
 """The oldest major version of PostgreSQL that has what the statements use."""
 
@@ -117,13 +121,22 @@ class Address:
             # The driver's message may show a part of the password.
             raise ConfigError(
                 "store",
-                "the URL is not of the form postgresql://USER@HOST:PORT/DATABASE; write special characters as %XX",
+                _unknown_parameter(url)
+                or "the URL is not of the form postgresql://USER@HOST:PORT/DATABASE; write special characters as %XX",
             ) from None
+        for port in str(self._parameters.get("port") or "").split(","):
+            if port and not (port.isdecimal() and 0 < int(port) < 65_536):
+                raise ConfigError("store", f"the port must be a number from 1 to 65535, not {port!r}")
         self._password = str(self._parameters.get("password") or "")
 
     @property
     def database(self) -> str:
         return str(self._parameters.get("dbname") or self._parameters.get("user") or "")
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is that of a private server, in the directory of a crawl."""
+        return self.database == self._parameters.get("user") == PRIVATE and self.server.startswith("/")
 
     @property
     def server(self) -> str:
@@ -197,6 +210,8 @@ class Address:
     def _explained(self, error: psycopg.Error) -> str:
         """Why a connection could not be opened, and what can be done about it."""
         said = self.masked(str(error)).partition(" Is the server running")[0].removeprefix("connection failed: ")
+        if self.is_private and " failed: FATAL" not in said:
+            return f"the server in {self._parameters['host']} is not running"
         if "password authentication failed" in said or "no password supplied" in said:
             remedy = "set PGPASSWORD, or add a line to the password file ~/.pgpass"
         elif "does not exist" in said and "database" in said:
@@ -211,4 +226,19 @@ class Address:
             remedy = "allow this user and machine in the server's pg_hba.conf"
         else:
             remedy = self._reach()
+        if not (self._parameters.get("user") or os.environ.get("PGUSER")) and ("auth" in said or "role" in said):
+            remedy += (
+                "; the user name is that of the operating system, because the URL has none: "
+                "postgresql://USER@HOST/DATABASE"
+            )
         return f"cannot open {self}: {said}; {remedy}"
+
+
+def _unknown_parameter(url: str) -> str | None:
+    """What is wrong with the parameters of a URL, if one is unknown."""
+    known = {option.keyword.decode() for option in Conninfo.get_defaults()}
+    for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
+        if name not in known and name != "ssl":
+            near = did_you_mean(name, known)
+            return f"unknown parameter {name!r} in the URL" + (f". {near}" if near else "; see the manual of libpq")
+    return None

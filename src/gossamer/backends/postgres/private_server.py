@@ -34,6 +34,7 @@ from urllib.parse import quote
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
+from gossamer.backends.postgres.address import PRIVATE
 from gossamer.backends.postgres.server_programs import (
     Account,
     Binaries,
@@ -46,8 +47,6 @@ from gossamer.clock import sleep
 from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl, ServerHangs, StoreFailed
 
 FOLDER: Final = "postgres"
-NAME: Final = "gossamer"
-"""Of the database and of its owner."""
 PATIENCE = 600.0
 """Seconds after which a server that neither starts nor stops is taken for hanging, about."""
 
@@ -78,7 +77,7 @@ def has_private_server(directory: Path) -> bool:
 
 def private_url(directory: Path) -> str:
     """The URL of the private server in `directory`, whether it runs or not. Changes nothing."""
-    return _url(_address(directory.absolute() / FOLDER), NAME)
+    return _url(_address(directory.absolute() / FOLDER), PRIVATE)
 
 
 @contextmanager
@@ -142,7 +141,7 @@ class PrivateServer:
     @property
     def url(self) -> str:
         """Of the database for the crawl, for libpq and its drivers. It stays the same when the server is restarted."""
-        return self.url_of(NAME)
+        return self.url_of(PRIVATE)
 
     def url_of(self, database: str) -> str:
         """Of any database of the server."""
@@ -167,7 +166,7 @@ class PrivateServer:
 
     def is_running(self) -> bool:
         """Whether it accepts connections."""
-        asked = make_conninfo("", host=str(self._address), port=_PORT, user=NAME, dbname=NAME, connect_timeout=10)
+        asked = make_conninfo("", host=str(self._address), port=_PORT, user=PRIVATE, dbname=PRIVATE, connect_timeout=10)
         return PGconn.ping(os.fsencode(asked)) == Ping.OK
 
     def close(self) -> None:
@@ -311,7 +310,7 @@ class PrivateServer:
         """Create `data` with the database. It appears when it is complete."""
         part = self.folder / "data.new"
         shutil.rmtree(part, ignore_errors=True)  # of a process that was killed
-        options = ["--auth=trust", f"--username={NAME}", "--encoding=UTF8", "--locale=C"]
+        options = ["--auth=trust", f"--username={PRIVATE}", "--encoding=UTF8", "--locale=C"]
         if self._settings.get("fsync") == "off":
             options.append("--no-sync")
         said = self._run(str(binaries.folder / "initdb"), *options, "-D", str(part))
@@ -320,7 +319,7 @@ class PrivateServer:
         if said is None:
             options = _options({**self._settings, "exit_on_error": "on"})
             single = ("--single", "-D", str(part), *options, "postgres")
-            said = self._run(str(binaries.folder / "postgres"), *single, typed=f"CREATE DATABASE {NAME}\n")
+            said = self._run(str(binaries.folder / "postgres"), *single, typed=f"CREATE DATABASE {PRIVATE}\n")
         if said is not None:
             raise StoreFailed(f"cannot create a PostgreSQL server in {self.folder}: {said}")
         part.rename(self._data)
@@ -362,7 +361,7 @@ class PrivateServer:
 
 
 def _url(address: Path, database: str) -> str:
-    return f"postgresql://{NAME}@/{database}?host={quote(os.fsencode(address))}&port={_PORT}"
+    return f"postgresql://{PRIVATE}@/{database}?host={quote(os.fsencode(address))}&port={_PORT}"
 
 
 def _address(folder: Path) -> Path:

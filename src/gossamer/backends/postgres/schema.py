@@ -115,6 +115,6 @@ def _check_partitions(known: int, wanted: int | None, address: Address) -> int:
     if wanted is not None and wanted != known:
         raise NotThisCrawl(
             f"{address} has a crawl with {known} partitions, and their number cannot be changed; leave "
-            f"--partitions {wanted} out, or name another database"
+            f"--partitions {wanted} out, or {'choose another --dir' if address.is_private else 'name another database'}"
         )
     return known

@@ -112,12 +112,19 @@ class CrawlDirectory:
             raise DirectoryError(f"cannot read {self.path / OWNER}: {error.strerror}") from error
 
     def check_owner(self, crawl_id: str, store: str) -> None:
-        """Raises NotThisCrawl unless these are the files of a crawl whose store is elsewhere, at `store`."""
-        if self.owner() != crawl_id:
+        """Raises NotThisCrawl unless these are the files of a crawl whose store is elsewhere, at `store`, or of its
+        workers."""
+        if holds_files_of(self.path, crawl_id):
+            return
+        if self.owner() is None and not self.database.exists():
             raise NotThisCrawl(
-                f"{self.path} is not a directory of the crawl in {store} but of another one; choose one of that crawl, "
-                "or a new one, with --dir"
+                f"{self.path} has no files of the crawl in {store}; give the directory with its files on this machine "
+                "with --dir"
             )
+        raise NotThisCrawl(
+            f"{self.path} is not a directory of the crawl in {store} but of another one; choose one of that crawl, "
+            "or a new one, with --dir"
+        )
 
     def settle_owner(self, crawl_id: str, store: str) -> None:
         """Note whose files these are, if there are none yet. Raises NotThisCrawl if they are another crawl's."""
@@ -160,6 +167,16 @@ class CrawlDirectory:
                     path.unlink(missing_ok=True)
         except OSError as error:
             raise DirectoryError(f"cannot empty {self.path}: {error.strerror}") from error
+
+
+def holds_files_of(directory: Path, crawl_id: str) -> bool:
+    """Whether a directory has files of a crawl whose store is elsewhere, or those of its workers. Raises
+    DirectoryError."""
+    try:
+        notes = (directory / OWNER, *sorted(directory.glob(f"*/{OWNER}")))
+        return any(note.read_text(encoding="utf-8").strip() == crawl_id for note in notes if note.exists())
+    except OSError as error:
+        raise DirectoryError(f"cannot read {directory}: {error.strerror}") from error
 
 
 def spool_folders(directory: Path) -> list[Path]:

@@ -68,6 +68,10 @@ STORES: dict[str, StoreKind] = {
 """The scheme of a store's URL -> what is kept there. The first is that of a crawl whose directory alone is given."""
 
 
+_ALIASES = {"postgres": "postgresql"}
+"""Schemes that drivers accept as well."""
+
+
 class CrawlLocation(NamedTuple):
     """Where a crawl is. Without `blobs` its archive is where it was when the crawl last started; without `store` its
     tables are in the directory."""
@@ -90,7 +94,7 @@ def resolve_urls(options: Mapping[str, object]) -> dict[str, object]:
     if store is not None and store_kind(str(store)).in_directory:
         directory = str(store).partition(":")[2]
         if Path(str(found.setdefault("dir", directory))) != Path(directory):
-            raise ConfigError("store", f"{store} is not in the directory {found['dir']}; give one of them")
+            raise ConfigError("store", f"{store} and --dir {found['dir']} are two directories; give one of them")
     elif store is None and found.get("dir") is not None:
         found["store"] = f"{next(iter(STORES))}:{found['dir']}"
     if (blobs := found.get("blobs")) is not None:
@@ -104,7 +108,7 @@ def store_kind(url: str | None) -> StoreKind:
     if url is None:
         return next(iter(STORES.values()))
     scheme, colon, rest = url.partition(":")
-    kind = STORES.get(scheme)
+    kind = STORES.get(_ALIASES.get(scheme, scheme))
     if kind is None or not colon or (kind.in_directory and not rest):
         forms = " or ".join(kind.form for kind in STORES.values())
         raise ConfigError("store", f"{shown_store(url)!r} is not a URL of the form {forms}")
@@ -122,7 +126,7 @@ def is_on_server(location: CrawlLocation) -> bool:
     return not kind.in_directory and not kind.one_process
 
 
-STORE_PASSWORD = ("postgresql:", "PGPASSWORD")
+STORE_PASSWORD = ("postgres", "PGPASSWORD")
 """How URLs of stores with passwords begin, and the environment variable from which their driver takes a password."""
 
 

@@ -45,19 +45,19 @@ def open_objects(
     clock: Clock,
 ) -> OpenObjects:
     """The archive at a URL, with its spool in a folder. A crawl that has captures goes on although its storage cannot
-    be reached. Raises DirectoryError for a new one, and NotThisCrawl if the objects are another crawl's."""
+    be reached. Raises DirectoryError for a new one, and if the credentials are refused; NotThisCrawl if the objects are
+    another crawl's."""
     quick, patient = object_storage(blobs, PUT_SECONDS), cache(partial(object_storage, blobs))
     from gossamer.backends.objects.owner import check_owner, settle_owner  # not part of every installation
     from gossamer.backends.objects.reader import ObjectArchive
+    from gossamer.backends.objects.storage import AccessRefused
 
     crawl_id = facts.fact("crawl_id") or ""
-    if facts.has_captures():
-        with suppress(ArchiveError):
-            check_owner(quick, crawl_id)
-    else:
-        try:
-            settle_owner(quick, crawl_id)
-        except (ArchiveError, StoreFailed) as error:
+    is_new = not facts.has_captures()
+    try:
+        (settle_owner if is_new else check_owner)(quick, crawl_id)
+    except (ArchiveError, StoreFailed) as error:
+        if is_new or isinstance(error, AccessRefused):
             raise DirectoryError(f"cannot use {blobs}: {error}") from error
     spool = Spool(folder, spool_bytes)
     spool.tidy()

@@ -20,6 +20,7 @@ from gossamer.crawl.run.directory import (
     DATABASE,
     STATUS,
     CrawlDirectory,
+    holds_files_of,
     refuse_old_workers,
     spool_folders,
 )
@@ -32,10 +33,11 @@ from gossamer.crawl.run.location import (
     store_kind,
 )
 from gossamer.crawl.run.private_store import check_unused, has_private_store, reachable
-from gossamer.errors import DirectoryError, MissingExtra, NotThisCrawl, OldSchema
+from gossamer.errors import ArchiveAway, DirectoryError, MissingExtra, NotThisCrawl, OldSchema
+from gossamer.model.archive_record import ArchivedRecord
 from gossamer.model.units import Seconds
 from gossamer.observe.snapshot import StatusFile
-from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
+from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader, RecordReader
 from gossamer.reports.table.reader import TableEditor, TableReader
 from gossamer.store.ports import Database, LiveStatus, Tables
 from gossamer.store.table.orders import LiveRow
@@ -82,6 +84,16 @@ def _tables_of(location: CrawlLocation) -> Tables:
 # --- reading ---------------------------------------------------------------------------------------------
 
 
+class _ArchiveElsewhere:
+    """Stands for an archive that is not here."""
+
+    def __init__(self, problem: str) -> None:
+        self._problem = problem
+
+    def read(self, file: str, offset: int, length: int) -> ArchivedRecord:
+        raise ArchiveAway(self._problem)
+
+
 class OpenCrawl:
     """A crawl that is open for reading: its store and its archive."""
 
@@ -92,6 +104,15 @@ class OpenCrawl:
     @cached_property
     def archive(self) -> Archive:
         return open_archive(self._location, self.reader)
+
+    @property
+    def records(self) -> RecordReader:
+        """The archive, for a reader that can do without it. It is not looked for on other machines."""
+        try:
+            check_local_archive(self._location, self.reader)
+        except NotThisCrawl as error:
+            return _ArchiveElsewhere(str(error))
+        return self.archive
 
 
 @contextmanager
@@ -181,9 +202,30 @@ def archive_in(blobs: str | None, directory: Path, living: Callable[[], Containe
     return _warc_files(archive_folder(blobs) or directory / ARCHIVE)
 
 
+def check_local_archive(location: CrawlLocation, reader: CrawlReader) -> None:
+    """Raises NotThisCrawl if the archive of a crawl whose store is elsewhere consists of files on another machine, or
+    in another directory than the one that was named."""
+    if not is_on_server(location) or location.blobs is not None:
+        return
+    blobs = _blobs_of(None, reader)
+    if blobs is not None and in_object_storage(blobs):
+        return
+    folder = archive_folder(blobs)
+    looked_in = folder or location.directory
+    if folder is not None:
+        is_here = folder.is_dir()
+    else:
+        is_here = holds_files_of(location.directory, reader.status.fact("crawl_id") or "")
+    if not is_here and reader.audit.archive_lengths():
+        raise NotThisCrawl(
+            f"the archive of the crawl in {shown_crawl(location)} is in local files that are not here: looked in "
+            f"{looked_in}; give --dir of the machine that has them, or --blobs"
+        )
+
+
 def check_archive_owner(location: CrawlLocation, reader: CrawlReader) -> None:
-    """Raises NotThisCrawl if an archive in object storage is not that of this crawl, and ArchiveError if it cannot be
-    reached."""
+    """Raises NotThisCrawl if the archive is not that of this crawl, and ArchiveError if it cannot be reached."""
+    check_local_archive(location, reader)
     blobs = _blobs_of(location.blobs, reader)
     if blobs is not None and in_object_storage(blobs):
         storage = object_storage(blobs)

@@ -15,7 +15,7 @@ import msgspec
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import DATABASE, SERVER, CrawlDirectory
 from gossamer.crawl.run.location import CrawlLocation, shown_store, store_kind
-from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
+from gossamer.errors import ConfigError, MissingExtra, NotThisCrawl, UsageError
 from gossamer.model.partition import PARTITIONS
 
 
@@ -72,6 +72,12 @@ def shared_store(config: Config) -> Iterator[SharedStore]:
         raise UsageError(f"--store: {config.store} is for one process, not for {config.workers}")
     refuse_private_directory(location)
     private = has_private_store(location)
+    if config.cluster.partitions is not None and not (private or kind.is_shared or config.workers > 1):
+        raise ConfigError(
+            "cluster.partitions",
+            "only a crawl on PostgreSQL has partitions: add --store postgresql://HOST/DATABASE or --workers N, or "
+            "leave it out",
+        )
     if not private and (config.workers == 1 or not kind.in_directory):
         yield SharedStore(config)
         return

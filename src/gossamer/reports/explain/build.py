@@ -274,7 +274,8 @@ def _archive(url: Url, visit: VisitFact, record: RecordCheck | None) -> Archive 
     if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
         return None
     problem = _problem(url, record)
-    return Archive(visit.warc_file, visit.warc_offset, visit.warc_length, problem is None, problem)
+    sound = None if record is not None and record.away else problem is None
+    return Archive(visit.warc_file, visit.warc_offset, visit.warc_length, sound, problem)
 
 
 def _problem(url: Url, record: RecordCheck | None) -> str | None:

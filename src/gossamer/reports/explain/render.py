@@ -364,7 +364,9 @@ def _archive(story: Story) -> list[str]:
     archive = story.archive
     if archive is None:
         return []
-    checked = "record found, digest correct" if archive.sound else f"damaged: {archive.problem}"
+    checked = "record found, digest correct"
+    if not archive.sound:
+        checked = f"{'cannot be checked' if archive.sound is None else 'damaged'}: {archive.problem}"
     return [f"{archive.file} at byte {archive.offset}, {formatter.count(archive.length)} bytes", checked]
 
 

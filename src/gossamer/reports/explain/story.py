@@ -185,12 +185,13 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Where the document is stored. `sound`: the record has this URL and correct digests; if not, see `problem`."""
+    """Where the document is stored. `sound`: the record has this URL and correct digests, None if the archive
+    could not be reached; see `problem`."""
 
     file: str
     offset: int
     length: int
-    sound: bool
+    sound: bool | None
     problem: str | None
 
 
