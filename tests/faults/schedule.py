@@ -23,7 +23,7 @@ LOOK = 0.05
 """Seconds between two looks whether a fault is over."""
 PATIENCE = 300.0
 """Seconds after which a fault that is not over counts as one that needs help."""
-PAUSES = {"workers": (0.05, 0.6), "database": (0.5, 3.0), "cache": (0.2, 2.0), "storage": (0.2, 2.0)}
+PAUSES = {"workers": (0.05, 0.6), "database": (0.5, 3.0), "cache": (0.2, 2.0), "storage": (0.05, 0.5)}
 """Lease times between two faults of a lane."""
 LONGEST_STEP = 20.0
 """Seconds by which the clock of the database is stepped at most."""
