@@ -27,6 +27,7 @@ from gossamer.model.units import Seconds
 from gossamer.observe.display import NoDisplay
 from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import read_arguments
+from tests.backends.redis.slow_proxy import SlowProxy
 from tests.integration.crawl_checks import check_archive, check_outcomes
 from tests.integration.crawl_process import PATIENCE, Json, gossamer, small_web, wait_until
 from tests.redis_server import running_redis, running_sentinels
@@ -77,6 +78,7 @@ class Fault(NamedTuple):
     begin: Callable[[], object]
     end: Callable[[], object] = lambda: None
     is_noticed: bool = True
+    is_waited_for: bool = False  # the crawl is paused meanwhile
 
 
 class Result(NamedTuple):
@@ -114,6 +116,7 @@ async def suffer(opened: Session, fault: Fault) -> None:
     """The crawl goes on until the fault has been noticed, and is paused from then until the cache is used again."""
     engine, cache = opened.crawl.engine, opened.crawl.cache
     assert cache is not None
+    engine.pause(fault.is_waited_for)
     await asyncio.to_thread(fault.begin)
     if fault.is_noticed:
         await until(opened, lambda: cache.counts().fault is not None)
@@ -201,6 +204,49 @@ def test_a_crawl_follows_its_cache_to_the_server_that_sentinel_promotes(web: Sim
 
     check(tmp_path, web, result)
     assert changes(result)[:2] == ["cache.open", "cache.closed"]
+
+
+def test_a_crawl_follows_its_cache_when_sentinel_is_ordered_to_fail_over(web: SimwebProcess, tmp_path: Path) -> None:
+    with running_sentinels(tmp_path / "redis") as group:
+
+        def fail_over() -> None:
+            group.fail_over()
+            wait_until(lambda: group.current() == group.replica.port, "the fail-over")
+            wait_until(group.is_whole, "the former primary to replicate")
+
+        result = crawl(tmp_path, web, group.url, Fault(fail_over, is_noticed=False, is_waited_for=True))
+        # What is replicated is not the script itself, so this one was called by the crawl.
+        calls = group.replica.client().info("commandstats")["cmdstat_eval"]["calls"]
+
+    check(tmp_path, web, result)
+    assert calls > 0 and result.last.cache_fault is None
+
+
+@pytest.mark.parametrize("delay", [0.03, 0.06, 0.2])
+def test_a_crawl_does_not_depend_on_how_slow_its_cache_is(
+    web: SimwebProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delay: float
+) -> None:
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 5.0)
+    with running_redis(tmp_path / "redis") as server, SlowProxy(server.port) as proxy:
+        proxy.delay = delay
+        result = crawl(tmp_path, web, proxy.url)
+
+    check(tmp_path, web, result)
+    if delay > 0.05:
+        assert result.last.cache_failures["slow"] >= 3 and "slow" in faults(result)
+        assert result.last.internals.contents_cached == 0  # no answer came in time
+
+
+def test_a_cache_that_is_slow_for_a_while_is_used_again(web: SimwebProcess, tmp_path: Path) -> None:
+    with running_redis(tmp_path / "redis") as server, SlowProxy(server.port) as proxy:
+
+        def become(delay: float) -> None:
+            proxy.delay = delay
+
+        result = crawl(tmp_path, web, proxy.url, *[Fault(lambda: become(0.06), lambda: become(0.0))] * FAULTS)
+
+    check(tmp_path, web, result)
+    assert "slow" in faults(result) and result.last.cache_failures["slow"] >= 3
 
 
 def test_the_command_takes_the_cache_and_reports_its_state(tmp_path: Path, web: SimwebProcess) -> None:
