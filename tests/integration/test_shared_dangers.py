@@ -49,7 +49,7 @@ class Crawl:
         self.config = folder / "gossamer.toml"
         self.config.write_text(SETTINGS)
 
-    def serve(self, site: Callable[[str, int], Answer], host: str) -> SmallServer:
+    def serve(self, site: Callable[[str, int], Answer] | dict[str, Answer], host: str) -> SmallServer:
         return self._running.enter_context(SmallServer(site, host))
 
     def start(self, *options: object) -> Command:
@@ -128,3 +128,92 @@ def test_several_workers_with_one_port_for_metrics_are_refused() -> None:
 
     assert ended.status == 2
     assert "--metrics is for one worker" in ended.err
+
+
+def test_a_page_that_kills_its_worker_delays_its_partition_and_nothing_else(crawl: Crawl) -> None:
+    """From the fourth death in a row on, the partition stays without an owner, longer each time."""
+    kills, armed = 5, threading.Event()
+    running: dict[str, Command] = {}
+    killed: list[str] = []
+
+    def deadly(path: str, before: int) -> Answer:
+        if path == "/":
+            return links("/deadly")
+        if path == "/deadly" and len(killed) < kills:
+            armed.wait(60)
+            killed.append(owners(crawl.url)[0])
+            running.get(killed[-1], first).process.kill()
+        return page(path) if path == "/deadly" else NOTHING
+
+    sites = [crawl.serve(deadly, hosts_of(0)[0]), crawl.serve(many_pages, hosts_of(1)[0])]
+    first = crawl.start(*(f"{site.base}/" for site in sites), "--partitions", 2)
+    wait_until(lambda: sites[0].asked or not first.runs, "the crawl to start")
+    with psycopg.connect(crawl.url) as server:
+        server.execute("CREATE TABLE noted (part smallint, deaths integer, wait float8)")
+        server.execute(
+            "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO noted "
+            "VALUES (new.part, new.deaths, extract(epoch FROM new.free_from - now())); RETURN new; END $$"
+        )
+        server.execute(
+            "CREATE TRIGGER note AFTER UPDATE ON partitions FOR EACH ROW WHEN (new.deaths > old.deaths) "
+            "EXECUTE FUNCTION note()"
+        )
+    running |= {name: crawl.join(name) for name in ("a", "b", "c", "d", "e")}
+    wait_until(lambda: len(ask(crawl.url, "SELECT 1 FROM fence WHERE alive")) == 6, "all workers")
+    armed.set()
+
+    wait_until(lambda: sites[0].paths().count("/deadly") > kills, "the page to be visited", 120.0)
+
+    assert len(set(killed)) == kills
+    waits = ask(crawl.url, "SELECT deaths, round(wait::numeric, 3)::float8 FROM noted WHERE part = 0 ORDER BY deaths")
+    assert waits == [(1, 0.0), (2, 0.0), (3, 0.0), (4, 0.2), (5, 0.4)]
+    before = len(sites[1].asked)
+    wait_until(lambda: len(sites[1].asked) > before + 3, "pages of the other domain")
+
+
+def test_a_domain_that_fails_leaves_the_others_alone(crawl: Crawl) -> None:
+    """Its robots.txt is answered with errors, and its worker crawls its other domain."""
+    pages = [f"/page-{n}" for n in range(20)]
+    good = [{"/": links(*pages, f"/{n}"), **{path: page(f"{path} of {n}") for path in pages}} for n in (0, 1)]
+    failing = [crawl.serve(lambda path, before: Answer("", 503), hosts_of(part)[0]) for part in (0, 1)]
+    well = [crawl.serve(good[part], hosts_of(part)[1]) for part in (0, 1)]
+    first = crawl.start(*(f"{site.base}/" for site in (*failing, *well)), "--partitions", 2)
+    wait_until(lambda: failing[0].asked or not first.runs, "the crawl to start")
+    other = crawl.join("other")
+
+    wait_until(lambda: all({*pages} <= {*site.paths()} for site in well) or not first.runs, "all pages")
+
+    assert first.runs and other.runs
+    assert {path for site in failing for path in site.paths()} == {"/robots.txt"}
+
+
+def test_a_robots_txt_may_name_a_sitemap_of_another_workers_domain(crawl: Crawl) -> None:
+    asked, shared = threading.Event(), threading.Event()
+
+    def start(path: str, before: int) -> Answer:
+        if path != "/":
+            return NOTHING
+        asked.set()
+        shared.wait(60)
+        return links(f"{naming.base}/")
+
+    def named(path: str, before: int) -> Answer:
+        if path == "/listed.xml":
+            entry = f"<url><loc>{holding.base}/only-listed</loc></url>"
+            return Answer(f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entry}</urlset>')
+        return page(path) if path == "/only-listed" else NOTHING
+
+    def names(path: str, before: int) -> Answer:
+        return Answer(f"Sitemap: {holding.base}/listed.xml\n") if path == "/robots.txt" else page(path)
+
+    starting, holding = (crawl.serve(site, host) for site, host in zip((start, named), hosts_of(0), strict=False))
+    naming = crawl.serve(names, hosts_of(1)[0])
+    first = crawl.start(f"{starting.base}/", "--partitions", 2, "--scope", "any")
+    wait_until(lambda: asked.is_set() or not first.runs, "the first page")
+    other = crawl.join("other")
+    wait_until(lambda: owners(crawl.url).get(1) == "other" or not other.runs, "two owners")
+    shared.set()
+    ended = [first.ended(), other.ended()]
+
+    assert [each.status for each in ended] == [0, 0], [each.err for each in ended]
+    assert [path for path in holding.paths() if path != "/robots.txt"] == ["/listed.xml", "/only-listed"]
