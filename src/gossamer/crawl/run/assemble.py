@@ -209,7 +209,7 @@ def assemble(
             with suppress(StoreFailed):
                 member.abandon()
             member.close()
-        directory.close()
+        directory.discard()
         raise
 
 

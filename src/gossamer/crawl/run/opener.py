@@ -222,10 +222,13 @@ def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
     end_killed_workers(location)
     with ExitStack() as opened:
         directory = CrawlDirectory(location.directory, archive=False)
-        opened.callback(directory.close)
+        refused = opened.enter_context(ExitStack())
+        refused.callback(directory.discard)
         editor = opened.enter_context(closing(TableEditor(_tables_of(location).open_writer())))
         if not store_kind(location.store).in_directory:
             directory.check_owner(editor.status.fact("crawl_id") or "", shown_crawl(location))
+        refused.pop_all()
+        opened.callback(directory.close)
         yield HeldCrawl(directory.path, editor, archive_in(_blobs_of(location.blobs, editor), directory.path))
 
 
