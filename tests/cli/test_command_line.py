@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from gossamer import __version__
 from gossamer.cli import COMMANDS
-from gossamer.cli.crawl import print_results, seeds_for
+from gossamer.cli.crawl import one_interrupt_ignored, print_results, seeds_for
 from gossamer.cli.main import main
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -123,6 +124,13 @@ def test_the_version_is_told(capsys: Captured) -> None:
 def test_no_command_shows_the_overview_and_is_bad_usage(capsys: Captured) -> None:
     assert main([]) == 2
     assert "usage: gossamer COMMAND" in capsys.readouterr().out
+
+
+def test_a_second_interrupt_does_not_cut_off_the_report() -> None:
+    with one_interrupt_ignored():
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:

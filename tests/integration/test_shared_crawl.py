@@ -250,8 +250,14 @@ def test_a_crawl_whose_only_worker_was_killed_can_be_changed_once_that_is_certai
                 held = gossamer("dead", "requeue", "--store", url, "--dir", stage.dir)
                 assert "is in use" in held.err
                 crawler.process.kill()
+            status = ("status", "--store", url, "--dir", stage.dir)
+            wait_until(lambda: gossamer(*status, "--json").report["running"] is False, "the end of its lease")
+            assert ": stopped (no heartbeat of 1 worker)" in gossamer(*status).out
             done = gossamer("dead", "requeue", "--store", url, "--dir", stage.dir)
             assert done.status == 0, done.err
+            for refused in (("dead", "requeue"), ("verify", "--repair")):
+                ended = gossamer(*refused, "--store", url, "--dir", tmp_path / "new" / "crawl")
+                assert (ended.status, (tmp_path / "new").exists()) == (1, False), ended.err
             assert gossamer(*stage.command).report["finished"] is True
             check_whole(stage)
 

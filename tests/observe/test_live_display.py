@@ -1,6 +1,7 @@
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -8,7 +9,7 @@ from rich.console import Console
 from gossamer.config.load import Config
 from gossamer.model.units import Instant
 from gossamer.observe.display import Display, LiveDisplay, NoDisplay, PlainLines, Terminal, choose_display, plain_line
-from gossamer.observe.snapshot import Rates, Snapshot
+from gossamer.observe.snapshot import Rates, SharingCounts, Snapshot
 from gossamer.observe.terminal_view import Shares, draw
 from tests.observe.snapshots import busy_snapshot
 
@@ -160,6 +161,14 @@ def test_a_line_says_how_fast_and_how_much() -> None:
         assert part in line
     assert "waiting for 3 retries, next due in 8 s" in line
     assert "POLITENESS VIOLATIONS 1" in line
+
+
+def test_the_rate_of_one_worker_among_several_is_labelled() -> None:
+    alone = replace(busy_snapshot(30.0), sharing=SharingCounts(workers=1))
+    one = replace(busy_snapshot(30.0), sharing=SharingCounts(workers=3))
+
+    assert "this worker" not in "".join([*view(alone), plain_line(alone, Rates())])
+    assert all("this worker" in shown for shown in ("".join(view(one)), plain_line(one, Rates())))
 
 
 def test_a_line_says_when_load_is_high() -> None:

@@ -7,8 +7,8 @@ import pytest
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
-from gossamer.observe.merged_snapshot import merge_snapshots, whole_snapshot
-from gossamer.observe.snapshot import Internals, Snapshot, to_contract
+from gossamer.observe.merged_snapshot import RunSnapshots, merge_snapshots, whole_snapshot
+from gossamer.observe.snapshot import Internals, Snapshot, Status, to_contract
 from gossamer.sketch import Durations
 
 
@@ -19,6 +19,21 @@ def snapshot(**figures: object) -> Snapshot:
 def test_what_was_done_is_added_up() -> None:
     whole = merge_snapshots([snapshot(pages=3, bytes=10, cpu_seconds=1.5), snapshot(pages=4, bytes=1)], finished=True)
     assert (whole.pages, whole.bytes, whole.cpu_seconds, whole.finished) == (7, 11, 1.5, True)
+
+
+def test_what_workers_that_have_ended_had_reported_still_counts() -> None:
+    def status(process: int, at: float, **figures: object) -> Status:
+        return Status(process, snapshot(at=Instant(at), **figures))
+
+    run = RunSnapshots()
+    run.begin(100)
+    one = status(1, 10.0, pages=120, run_pages=20, cpu_seconds=2.0, max_rss_bytes=5, politeness_violations=1)
+    run.merge([one, status(2, 10.5, pages=130, run_pages=10, cpu_seconds=3.0, max_rss_bytes=6)])
+    both = run.merge([one, status(3, 12.0, pages=140, run_pages=1, cpu_seconds=0.5, max_rss_bytes=2)])
+    last = run.merge([one, status(3, 60.0, pages=150, run_pages=4, cpu_seconds=1.5, max_rss_bytes=4)])
+
+    assert (both.run_pages, both.cpu_seconds, both.max_rss_bytes) == (40, 5.5, 11)
+    assert (last.run_pages, last.cpu_seconds, last.max_rss_bytes, last.politeness_violations) == (50, 6.5, 11, 1)
 
 
 def test_times_are_those_of_the_longest() -> None:

@@ -35,6 +35,20 @@ def test_a_worker_that_has_just_joined_or_is_gone_is_not_silent() -> None:
     assert worker(WorkerFigures(at=1.0), now=100.0, alive=False, state="dead").state == "dead"
 
 
+def test_a_worker_that_drains_without_a_lease_is_leaving() -> None:
+    assert worker(WorkerFigures(at=1.0), now=100.0, state="draining").state == "leaving"
+    assert worker(WorkerFigures(at=99.0, lease=8.0), now=100.0, state="draining").state == "draining"
+
+
+def test_a_worker_that_has_had_no_lease_for_long_does_not_run() -> None:
+    figures = WorkerFigures(at=100.0, lease=8.0)
+
+    assert worker(figures, now=117.9).may_run
+    assert not worker(figures, now=118.1).may_run
+    assert not worker(figures, now=101.0, alive=False, state="left").may_run
+    assert worker(WorkerFigures(), now=5.0).may_run
+
+
 def test_figures_of_another_version_are_read_as_far_as_they_are_known() -> None:
     assert WorkerFigures.decode('{"rate": 1.5, "colour": "red"}') == WorkerFigures(rate=1.5)
     assert WorkerFigures.decode(WorkerFigures(pid=3, error="x").encode()) == WorkerFigures(pid=3, error="x")

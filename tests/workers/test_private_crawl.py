@@ -291,6 +291,7 @@ def test_without_programs_the_error_names_both_remedies(server_path: Path) -> No
     assert ended.returncode == 2
     assert "apt install postgresql" in ended.stderr
     assert "gossamer[workers]" in ended.stderr
+    assert not (server_path / "crawl" / "crawl.lock").exists()
 
 
 @pytest.mark.parametrize("name", ["crawl", "crawl/worker-1"])

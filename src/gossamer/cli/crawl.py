@@ -2,9 +2,12 @@
 
 import argparse
 import shutil
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TextIO
 
 from gossamer.cli import argparse_types as given
@@ -156,7 +159,22 @@ def crawl_and_report(
     of "Next steps" in the report. Returns the exit status."""
     with shared_store(config) as store:
         code, last = _run_crawl(store, seeds, add_seeds, reread)
-        return _report(store.config, code, last, more, steps)
+        with one_interrupt_ignored():
+            return _report(store.config, code, last, more, steps)
+
+
+@contextmanager
+def one_interrupt_ignored() -> Iterator[None]:
+    """During the block, ignore the first Ctrl-C: it was meant for the crawl, which has ended meanwhile."""
+
+    def ignore(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, ignore)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _run_crawl(

@@ -44,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     found, waits, now, running = status.totals, status.waits, status.now, status.running
     by_whom = f" (process {status.holder})" if status.holder else ""
     if status.workers:
-        by_whom = f" ({formatter.number_of(len(status.workers), 'worker')})"
+        workers = formatter.number_of(len(status.workers), "worker")
+        by_whom = f" ({workers})" if running else f" (no heartbeat of {workers})"
     left = ", nothing left to do" if found["finished"] else ""
     state = status.state if running else "stopped"
     title = f"Crawl in {formatter.printable(shown_crawl(location))}: {state}{by_whom}{left}"

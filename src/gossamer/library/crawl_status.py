@@ -150,7 +150,7 @@ def _read_shared(location: CrawlLocation, crawl: OpenCrawl) -> CrawlStatus:
         now = Instant(float(session.fetch_value("server_time")))
     recent = [snapshot for snapshot in decode_statuses(texts) if now - snapshot.at < STALE_AFTER]
     live = whole_snapshot(recent) if recent else None
-    found, running = reader.totals(), bool(workers)
+    found, running = reader.totals(), any(worker.may_run for worker in workers)
     return CrawlStatus(
         directory=str(location.directory),
         now=now,

@@ -179,10 +179,11 @@ class NoDisplay:
 
 
 def plain_line(snapshot: Snapshot, rates: Rates) -> str:
+    own = "this worker " if snapshot.is_of_one_of_several else ""
     parts = [
         formatter.clock_time(snapshot.elapsed),
         formatter.number_of(snapshot.pages, "page"),
-        f"{formatter.rate(rates.pages_now)}/s (mean {formatter.rate(rates.pages_mean)})",
+        f"{own}{formatter.rate(rates.pages_now)}/s (mean {formatter.rate(rates.pages_mean)})",
         f"queued {formatter.count(snapshot.queued)}",
         f"in flight {formatter.count(snapshot.in_flight)}",
         f"hosts {formatter.count(snapshot.hosts_known)}",

@@ -8,7 +8,15 @@ from typing import Any
 
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.observe.freshness import merge_freshness
-from gossamer.observe.snapshot import STALE_AFTER, Internals, ReadmissionCounts, SeedCounts, Snapshot, StopReason
+from gossamer.observe.snapshot import (
+    STALE_AFTER,
+    Internals,
+    ReadmissionCounts,
+    SeedCounts,
+    Snapshot,
+    Status,
+    StopReason,
+)
 from gossamer.sketch import Spread
 
 _LARGEST = ("at", "elapsed", "loop_lag", "worst_loop_lag", "store_saturation")
@@ -71,6 +79,42 @@ def whole_snapshot(snapshots: Sequence[Snapshot]) -> Snapshot:
     found: dict[str, Any] = {name: getattr(newest, name) for name in _WHOLE}
     found |= {name: all(getattr(snapshot, name) for snapshot in recent) for name in _OF_ALL}
     return replace(merge_snapshots(recent, finished=False), **found)
+
+
+_OF_PROCESSES = (
+    *("cpu_seconds", "dns_queries", "commits", "commit_seconds", "politeness_violations", "cache_failures"),
+    *("announced", "unannounced", "objects_put", "objects_delivered"),
+)
+"""What each process counts for itself from its start."""
+
+
+class RunSnapshots:
+    """The snapshots of a run by workers that share a crawl. What workers that have ended had reported still counts."""
+
+    def __init__(self) -> None:
+        self._before: int | None = None
+        self._of: dict[int, Snapshot] = {}
+        """The last snapshot of each process."""
+        self._most_memory = 0
+
+    def begin(self, pages: int) -> None:
+        """The number of pages before the run. A run that has begun goes on."""
+        self._before = pages if self._before is None else self._before
+
+    def run_pages(self, pages: int) -> int:
+        """How many of the pages were stored in this run."""
+        return 0 if self._before is None else max(0, pages - self._before)
+
+    def merge(self, statuses: Sequence[Status]) -> Snapshot:
+        """There is at least one."""
+        newest = max(status.snapshot.at for status in statuses)
+        recent = {each.process: each.snapshot for each in statuses if newest - each.snapshot.at < STALE_AFTER}
+        self._of |= recent
+        self._most_memory = max(self._most_memory, sum(each.max_rss_bytes for each in recent.values()))
+        whole = whole_snapshot([status.snapshot for status in statuses])
+        found: dict[str, Any] = {name: sum(getattr(each, name) for each in self._of.values()) for name in _OF_PROCESSES}
+        found |= {"run_pages": self.run_pages(whole.pages), "max_rss_bytes": self._most_memory}
+        return replace(whole, **found)
 
 
 def _all_internals(found: Sequence[Internals]) -> Internals:

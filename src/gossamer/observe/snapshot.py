@@ -227,6 +227,12 @@ class Snapshot:
         rereading = self.readmission is not None and not self.readmission.complete
         return self.queued > 0 or self.in_flight > 0 or rereading
 
+    @property
+    def is_of_one_of_several(self) -> bool:
+        """Whether it is the snapshot of one worker, and others take part in the crawl: the totals are of all of them,
+        the rates are its own."""
+        return self.sharing is not None and self.sharing.workers > 1
+
 
 class SeedsObject(TypedDict):
     given: int

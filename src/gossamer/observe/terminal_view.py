@@ -131,7 +131,8 @@ def _speed(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:
     pages = formatter.count(snapshot.pages)
     now, mean = formatter.rate(rates.pages_now), formatter.rate(rates.pages_mean)
     total, speed = formatter.size(snapshot.bytes), formatter.size(rates.bytes_now)
-    first: list[Cell] = [("pages", _LABEL), (pages.rjust(14), "bold"), (now.rjust(10), "bold"), ("/s now", _LABEL)]
+    by_whom = "/s by this worker" if snapshot.is_of_one_of_several else "/s now"
+    first: list[Cell] = [("pages", _LABEL), (pages.rjust(14), "bold"), (now.rjust(10), "bold"), (by_whom, _LABEL)]
     first += [(mean.rjust(9), ""), ("/s mean", _LABEL)]
     left = width - sum(len(text) for text, _ in first) - 3
     if left >= 8:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from gossamer.model.cache_fault import CacheFault
 from gossamer.observe import formatter
+from gossamer.observe.snapshot import STALE_AFTER
 
 CacheState = Literal["in use"] | CacheFault
 
@@ -62,9 +63,19 @@ class WorkerStatus(NamedTuple):
 
     @property
     def state(self) -> str:
-        """`silent`: its lease has ended without a heartbeat; the others will declare it dead, unless it comes back."""
+        """`silent`: its lease has ended without a heartbeat; the others will declare it dead, unless it comes back.
+        `leaving`: the same of one that has given up its partitions, and may still be delivering its spool."""
         has_beaten = self.figures.at > 0
-        return "silent" if self.alive and has_beaten and self.lease <= 0 else self.recorded_state
+        if not self.alive or not has_beaten or self.lease > 0:
+            return self.recorded_state
+        return "leaving" if self.recorded_state == "draining" else "silent"
+
+    @property
+    def may_run(self) -> bool:
+        """Whether it has a lease, or had one not long ago. One that was killed and that nobody has declared dead has
+        none."""
+        lease_ended = self.figures.at + self.figures.lease if self.figures.at > 0 else self.joined
+        return self.alive and self.now - lease_ended < STALE_AFTER
 
     @property
     def rate(self) -> float:
@@ -77,7 +88,7 @@ class WorkerObject(TypedDict):
 
     v: Literal[1]
     name: str
-    state: Annotated[str, "active, draining, silent (no heartbeat), left or dead"]
+    state: Annotated[str, "active, draining, leaving, silent (no heartbeat), left or dead"]
     alive: bool
     partitions: Annotated[int, "partitions that it owns"]
     pages: Annotated[int, "documents stored since it joined"]

@@ -32,8 +32,8 @@ from gossamer.crawl.run.signals import GRACE_SECONDS, interrupted_status
 from gossamer.crawl.status import count_seeds
 from gossamer.errors import GossamerError, ServerHangs, UsageError
 from gossamer.observe.log import EventLog, Scalar
-from gossamer.observe.merged_snapshot import whole_snapshot
-from gossamer.observe.snapshot import Snapshot, StopReason, decode_statuses
+from gossamer.observe.merged_snapshot import RunSnapshots
+from gossamer.observe.snapshot import Snapshot, StopReason, decode_live
 from gossamer.seed.lists import Seed
 from gossamer.workers.worker_process import CANNOT_START, Ended, WorkerProcess
 
@@ -130,7 +130,7 @@ class LocalWorkers:
         self._log: EventLog | None = None
         self._processes: dict[int, WorkerProcess] = {}
         self._last = Snapshot(at=self._clock.now())
-        self._first_pages: int | None = None
+        self._snapshots = RunSnapshots()
         self._error: GossamerError | None = None
         self._interrupted: signal.Signals | None = None
         self._stopping = False
@@ -178,8 +178,8 @@ class LocalWorkers:
     async def _work(self, admission: Admission | None) -> Snapshot:
         """Keep the workers alive until they end. Returns the last snapshot."""
         assert self._log is not None
-        first = await call_in_daemon(lambda: self._totals().pages)
-        self._first_pages = first if self._first_pages is None else self._first_pages
+        first = await call_in_daemon(self._totals)
+        self._snapshots.begin(first.pages)
         self._event("workers.started", workers=self.config.workers)
         keeping = [asyncio.create_task(self._keep_alive(number)) for number in range(1, self.config.workers + 1)]
         try:
@@ -301,8 +301,8 @@ class LocalWorkers:
                 reading = reading or call_in_daemon(live.read)
                 if reading.done():
                     # Without an answer the list is empty, as it is before the first worker has said something.
-                    if snapshots := decode_statuses(reading.result()):
-                        self._last = whole_snapshot(snapshots)
+                    if statuses := decode_live(reading.result()):
+                        self._last = self._snapshots.merge(statuses)
                     reading, self._answered = None, self._clock.monotonic()
                 waiting_for = "the store, which does not answer" if self._is_store_silent else self._last.waiting_for
                 elapsed = self._clock.monotonic() - self._began
@@ -334,7 +334,7 @@ class LocalWorkers:
             **totals,
             at=self._clock.now(),
             elapsed=self._clock.monotonic() - self._began,
-            run_pages=max(0, pages - (self._first_pages or 0)),
+            run_pages=self._snapshots.run_pages(pages),
             missing=states.get("missing", 0),
             gone=states.get("gone", 0),
             redirects=states.get("redirect", 0),

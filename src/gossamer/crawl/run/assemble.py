@@ -213,7 +213,7 @@ def assemble(
             with suppress(StoreFailed):
                 member.abandon()
             member.close()
-        directory.close()
+        directory.discard()
         raise
 
 

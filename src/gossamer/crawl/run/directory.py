@@ -8,6 +8,7 @@ import errno
 import fcntl
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -61,6 +62,8 @@ class CrawlDirectory:
                     raise DirectoryError(f"{folder} is not a directory")
             refuse_old_workers(path)
             self._check_contents()
+            wanted = (path / LOCK, self.warcs, path, *path.parents)
+            self._created = [each for each in wanted if not each.exists()]
             path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -76,6 +79,9 @@ class CrawlDirectory:
             raise DirectoryInUse(
                 f"{path} is in use{by}; wait for it, or choose another directory with --dir"
             ) from error
+        if not _is_at(self._lock, path / LOCK):  # another process has discarded it meanwhile
+            os.close(self._lock)
+            raise DirectoryInUse(f"{path} is in use; try again")
         try:
             os.ftruncate(self._lock, 0)
             os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
@@ -101,6 +107,16 @@ class CrawlDirectory:
 
     def close(self) -> None:
         os.close(self._lock)
+
+    def discard(self) -> None:
+        """Close what was refused: the lock and empty folders that were created for it are removed."""
+        with suppress(OSError):
+            for created in self._created:
+                if created.is_dir():
+                    created.rmdir()
+                else:
+                    created.unlink(missing_ok=True)
+        self.close()
 
     def owner(self) -> str | None:
         """The crawl whose files these are, if its store is elsewhere. Raises DirectoryError."""
@@ -183,6 +199,12 @@ def spool_folders(directory: Path) -> list[Path]:
     """The spool of a crawl's directory, and those of the workers that have their directories in it."""
     workers = [directory / name / SPOOL for name in (os.listdir(directory) if directory.is_dir() else ())]
     return [directory / SPOOL, *(folder for folder in sorted(workers) if os.path.isdir(folder))]
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    return False
 
 
 def holder_of(directory: Path) -> int | None:

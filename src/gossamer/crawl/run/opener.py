@@ -268,12 +268,15 @@ def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
     end_killed_workers(location)
     with ExitStack() as opened:
         directory = CrawlDirectory(location.directory, archive=False)
-        opened.callback(directory.close)
+        refused = opened.enter_context(ExitStack())
+        refused.callback(directory.discard)
         kind = store_kind(location.store)
         editor = TableEditor(_tables_of(location).open_writer(), is_shared=kind.is_shared)
         opened.enter_context(closing(editor))
         if not kind.in_directory:
             directory.check_owner(editor.status.fact("crawl_id") or "", shown_crawl(location))
+        refused.pop_all()
+        opened.callback(directory.close)
         yield HeldCrawl(directory.path, editor, open_archive(location._replace(directory=directory.path), editor))
 
 

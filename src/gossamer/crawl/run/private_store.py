@@ -86,7 +86,7 @@ def shared_store(config: Config) -> Iterator[SharedStore]:
             f"{location.directory} holds a crawl by one worker, not by {config.workers}; omit --workers, or choose "
             "another --dir"
         )
-    CrawlDirectory(location.directory, archive=False).close()  # raises if it is not ours, or in use
+    CrawlDirectory(location.directory, archive=False).discard()  # raises if it is not ours, or in use
     with _private_servers().private_server(location.directory) as server:
         yield SharedStore(msgspec.structs.replace(config, store=server.url), server.start)
 
