@@ -46,8 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     if status.workers:
         by_whom = f" ({formatter.number_of(len(status.workers), 'worker')})"
     left = ", nothing left to do" if found["finished"] else ""
-    state = status.state if running else "stopped"
-    title = f"Crawl in {formatter.printable(shown_crawl(location))}: {state}{by_whom}{left}"
+    title = f"Crawl in {formatter.printable(shown_crawl(location))}: {status.state}{by_whom}{left}"
     pending = pending_title(waits, running, now)
     sections = [
         Section(title, tuple(total_rows(found, status.live, list(chain.from_iterable(spooled_in(location).values()))))),

@@ -5,13 +5,13 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import location_named, require_shared, use_store
 from gossamer.config.load import CONFIG_KEY, Config, config_from_text
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.directory import ARCHIVE
+from gossamer.crawl.run.location import store_kind
 from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
 from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from gossamer.observe.display import Display, choose_display
@@ -30,7 +30,7 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="URL", help="store of the crawl: postgresql://HOST/DATABASE")
-    parser.add_argument("--dir", metavar="DIR", default="crawl", help="directory of the workers here (default: crawl)")
+    parser.add_argument("--dir", metavar="DIR", help="directory of the workers here (default: crawl)")
     parser.add_argument(
         "--name", metavar="NAME", default="worker-1", help="name of this worker, and of its folder in DIR"
     )
@@ -77,8 +77,11 @@ def metrics_of(address: str, display: Display) -> Iterator[Display]:
 
 def worker_config(arguments: argparse.Namespace) -> tuple[Config, Worker]:
     """The configuration in the store, with the options of this worker. Raises UsageError, NotThisCrawl."""
-    directory = Path(str(given.text(arguments, "dir")))
-    location = use_store(arguments, location_named({"store": given.text(arguments, "store"), "dir": str(directory)}))
+    store, given_dir = given.text(arguments, "store"), given.text(arguments, "dir")
+    if given_dir is None and (store is None or not store_kind(store).in_directory):
+        given_dir = "crawl"
+    location = use_store(arguments, location_named({"store": store, "dir": given_dir}))
+    directory = location.directory
     name, weight = str(given.text(arguments, "name")), float(arguments.weight)
     require_shared(location)
     if not name.replace("-", "").replace(".", "").replace("_", "").isalnum() or name.startswith("."):

@@ -20,7 +20,7 @@ import uvloop
 from gossamer.clock import SteadyClock
 from gossamer.config.load import Config
 from gossamer.crawl.document.admission import Admission
-from gossamer.crawl.member.worker import Worker
+from gossamer.crawl.member.worker import STARTER
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.location import CrawlLocation, take_password
@@ -80,9 +80,8 @@ async def _create(config: Config, seeds: list[Seed], add_seeds: bool) -> Admissi
     identifies URLs."""
     if (pages := open_page_log(config)) is not None:
         pages.close()  # it can be opened: workers will
-    starter = Worker("starter", weight=1e-6)
     # A command has seeds or a crawl; a service may begin without.
-    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=True, worker=starter)
+    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=True, worker=STARTER)
     await crawl.close()
     return crawl.admission
 

@@ -112,7 +112,8 @@ async def session(
     try:
         yield Session(crawl, log, watch, live)
     except BaseException as error:
-        log.event("crawl.failed", error=str(error), kind=type(error).__name__)
+        of = {} if crawl.member is None else {"worker": crawl.member.name}
+        log.event("crawl.failed", error=str(error), kind=type(error).__name__, **of)
         if crawl.member is not None and isinstance(error, HistoryLost):
             with suppress(StoreFailed):  # then another worker notices
                 await asyncio.to_thread(crawl.member.on_history_lost)
