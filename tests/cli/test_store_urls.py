@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite.driver import SqliteTables
-from gossamer.cli import workers
+from gossamer.cli import worker, workers
 from gossamer.cli.config_options import config_from
 from gossamer.cli.main import main
 from gossamer.cli.open_crawl import location_of
@@ -25,6 +25,7 @@ from gossamer.crawl.run.session import session
 from gossamer.errors import ArchiveAway, ConfigError, DirectoryInUse, NotThisCrawl
 from gossamer.model.units import Instant
 from gossamer.observe.display import NoDisplay
+from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import read_arguments
 from gossamer.store.table.metadata import Metadata
 from tests.cli.crawl_samples import NOW, change, small_crawl
@@ -342,3 +343,10 @@ def test_how_to_start_a_worker_depends_on_where_the_tables_are(tmp_path: Path) -
     assert workers.start_of(private) == "start the crawl with gossamer crawl --dir a1"
     elsewhere = CrawlLocation(Path("a2"), None, "postgresql://me:secret@db/news")
     assert workers.start_of(elsewhere) == "start one with gossamer worker --store postgresql://me@db/news"
+
+
+def test_a_worker_says_why_it_left_and_what_it_leaves() -> None:
+    last = Snapshot(at=NOW, elapsed=1.0, run_pages=1234, stopped="page_limit")
+
+    assert worker.ended("w1", last, 0) == "worker w1 has left: the page limit is reached; 1,234 pages stored by it"
+    assert worker.ended("w1", last, 2).endswith("; 2 objects left in its spool, to be delivered by its next start")

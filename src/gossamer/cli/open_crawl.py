@@ -75,6 +75,11 @@ class Problems:
             print(f"gossamer: skipped: {printable(problem)} (see gossamer verify)", file=sys.stderr)
 
 
+def say(text: str) -> None:
+    """Tell the user why a command takes long."""
+    print(f"gossamer: {printable(text)}", file=sys.stderr, flush=True)
+
+
 def location_of(arguments: argparse.Namespace) -> CrawlLocation:
     """The crawl that is meant: by options, else by gossamer.toml, else the one in ./crawl. Raises NotThisCrawl."""
     location = location_named({name: given.text(arguments, name) for name in ("dir", "store", "blobs")})

@@ -11,10 +11,12 @@ from gossamer.cli.open_crawl import location_named, require_shared, use_store
 from gossamer.config.load import CONFIG_KEY, Config, config_from_text
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.directory import ARCHIVE
-from gossamer.crawl.run.location import store_kind
-from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
+from gossamer.crawl.run.location import CrawlLocation, store_kind
+from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl, spooled_in
 from gossamer.errors import MissingExtra, NotThisCrawl, UsageError
 from gossamer.observe.display import Display, choose_display
+from gossamer.observe.formatter import number_of, printable
+from gossamer.observe.snapshot import Snapshot
 from gossamer.workers.parent import end_with_parent
 
 USAGE = "[--store URL] [--dir DIR] [--name NAME] [options]"
@@ -54,11 +56,28 @@ def run(arguments: argparse.Namespace) -> int:
     address = given.text(arguments, "metrics")
     try:
         if address is None:
-            return run_worker(config, worker, display=display)
-        with metrics_of(address, display) as shown:
-            return run_worker(config, worker, display=shown)
+            code, last = run_worker(config, worker, display=display)
+        else:
+            with metrics_of(address, display) as shown:
+                code, last = run_worker(config, worker, display=shown)
     finally:
         display.close()
+    if not config.quiet:
+        left = sum(len(found) for found in spooled_in(CrawlLocation.of(config)).values())
+        print(ended(worker.name or "", last, left), file=sys.stderr)
+    return code
+
+
+_WHY = {"finished": "nothing is left to crawl", "page_limit": "the page limit is reached", "interrupted": "interrupted"}
+
+
+def ended(name: str, last: Snapshot, left: int) -> str:
+    """What is said at the end of a worker that has left this many objects in its spool."""
+    why = _WHY.get(last.stopped or "", "it was drained, or the crawl was stopped")
+    said = f"worker {printable(name)} has left: {why}; {number_of(last.run_pages, 'page')} stored by it"
+    if left:
+        said += f"; {number_of(left, 'object')} left in its spool, to be delivered by its next start"
+    return said
 
 
 @contextmanager

@@ -237,7 +237,14 @@ class LocalWorkers:
                 await asyncio.sleep(LOOK_SECONDS)
                 if snapshots := decode_statuses(await asyncio.to_thread(live.read)):
                     self._last = whole_snapshot(snapshots)
-                    self._display.update(replace(self._last, elapsed=self._clock.monotonic() - self._began))
+                    self._display.update(
+                        replace(
+                            self._last,
+                            elapsed=self._clock.monotonic() - self._began,
+                            workers_running=len(self._processes),
+                            workers_wanted=self.config.workers,
+                        )
+                    )
 
     def _totals(self, admission: Admission | None = None) -> Snapshot:
         """The last snapshot, with the totals in the store; at the end of a run also what became of the seeds."""

@@ -160,6 +160,7 @@ def join_crawl(config: Config, directory: CrawlDirectory, tables: SharedTables, 
     tables.prepare(config.cluster.partitions)
     file = WorkerFile(directory.path)
     name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
+    tables.name_worker(name)
     life = WorkerLife(name, Epoch(secrets.randbits(63)), __version__, worker.weight, worker.joins)
     terms = LeaseTerms(Seconds(config.cluster.ttl))
     return Member.join(tables, file, life, terms, politeness_for(config), config.robots_agent)
