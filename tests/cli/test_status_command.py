@@ -97,7 +97,7 @@ def test_a_finished_crawl_waits_for_nothing_though_dates_may_lie_ahead(crawl: Pa
     assert (found["finished"], found["next_due"], waited["for"]) == (True, None, "")
     assert (waited["missing"], waited["next_missing"]) == (1, "2096-10-02T07:06:40.000Z")
     shown = " ".join(text(capsys).split())
-    assert "stopped, nothing left to do pages stored 0" in shown
+    assert "at rest, nothing left to do pages stored 0" in shown
     assert "Scheduled missing 1 next retry 2096-10-02" in shown
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite.driver import SqliteTables
+from gossamer.cli import worker, workers
 from gossamer.cli.config_options import config_from
 from gossamer.cli.main import main
 from gossamer.cli.open_crawl import location_of
@@ -21,9 +22,10 @@ from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.location import STORES, CrawlLocation, resolve_urls, shown_store, take_password
 from gossamer.crawl.run.opener import open_crawl
 from gossamer.crawl.run.session import session
-from gossamer.errors import ArchiveAway, ConfigError, NotThisCrawl
+from gossamer.errors import ArchiveAway, ConfigError, DirectoryInUse, NotThisCrawl
 from gossamer.model.units import Instant
 from gossamer.observe.display import NoDisplay
+from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import read_arguments
 from gossamer.store.table.metadata import Metadata
 from tests.cli.crawl_samples import NOW, change, small_crawl
@@ -308,3 +310,45 @@ def test_the_directory_of_a_crawl_is_not_used_for_another_store(tmp_path: Path, 
     assert (
         "files holds the files of a crawl whose store is elsewhere; name that with --store" in capsys.readouterr().err
     )
+    for words in (["crawl"], ["status"], ["worker"], ["workers"]):
+        assert main([*words, "--dir", "files"]) == 1
+        assert "files holds the files of a crawl whose store is elsewhere" in capsys.readouterr().err
+
+
+def test_a_directory_without_a_crawl_of_several_workers_is_named(tmp_path: Path, capsys: Captured) -> None:
+    small_crawl(tmp_path / "news")
+    for words, status, message in (
+        (["--dir", "nothere"], 1, "there is no crawl in 'nothere'; name the store of a crawl that workers share"),
+        (["--store", "sqlite:nothere"], 1, "there is no crawl in 'nothere'; name the store"),
+        (["--dir", "news"], 2, "news has one worker: name the store of a crawl that workers share"),
+        (["--store", "sqlite:news"], 2, "news has one worker: "),
+    ):
+        assert main(["worker", *words]) == status
+        assert capsys.readouterr().err.startswith(f"gossamer: error: {message}")
+
+
+def test_a_directory_in_use_is_named_with_the_option_that_has_chosen_it(tmp_path: Path) -> None:
+    held = CrawlDirectory(tmp_path / "worker-1")
+    with pytest.raises(
+        DirectoryInUse, match=r"is in use by process \d+; wait for it, or choose another name with --name"
+    ):
+        CrawlDirectory(tmp_path / "worker-1", chosen_by="--name")
+    with pytest.raises(DirectoryInUse, match="or choose another directory with --dir"):
+        CrawlDirectory(tmp_path / "worker-1")
+    held.close()
+
+
+def test_how_to_start_a_worker_depends_on_where_the_tables_are(tmp_path: Path) -> None:
+    (tmp_path / "a1" / "postgres" / "data").mkdir(parents=True)
+    private = CrawlLocation(Path("a1"), None, "postgresql://gossamer@/gossamer?host=/a1/postgres")
+
+    assert workers.start_of(private) == "start the crawl with gossamer crawl --dir a1"
+    elsewhere = CrawlLocation(Path("a2"), None, "postgresql://me:secret@db/news")
+    assert workers.start_of(elsewhere) == "start one with gossamer worker --store postgresql://me@db/news"
+
+
+def test_workers_say_why_they_left() -> None:
+    last = Snapshot(at=NOW, elapsed=1.0, run_pages=1234, stopped="page_limit")
+
+    assert worker.ended("w1", last, 1) == "worker w1 has left: the page limit is reached; 1,234 pages stored by it"
+    assert worker.ended("w", last, 3) == "3 workers have left: the page limit is reached; 1,234 pages stored by them"

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from gossamer.config.load import Config
+from gossamer.model.cache_fault import CacheFault
 from gossamer.model.units import Instant
 from gossamer.observe.display import Display, LiveDisplay, NoDisplay, PlainLines, Terminal, choose_display, plain_line
 from gossamer.observe.snapshot import Rates, SharingCounts, Snapshot
@@ -76,6 +77,39 @@ def test_a_crawl_that_waits_says_for_what() -> None:
     idle = busy_snapshot(20.0, waiting_for="12 hosts until 14:03:07", in_flight=0, run_pages=0)
 
     assert "waiting for 12 hosts until 14:03:07" in "\n".join(view(idle))
+
+
+def test_a_crawl_that_is_over_says_that_its_spool_is_being_delivered() -> None:
+    waiting = "74 objects to be delivered to s3://crawls/news; Ctrl-C again leaves them in news/spool"
+    left = busy_snapshot(20.0, stopping=True, delivering=True, waiting_for=waiting)
+
+    assert f"waiting for {waiting}" in "\n".join(view(left, 119, 39))
+
+
+def test_what_fails_is_shown_while_pages_flow() -> None:
+    failing = busy_snapshot(20.0, blobs_failing=True, cache_fault=CacheFault.AWAY)
+
+    assert "crawling (failing: object storage, cache)" in "\n".join(view(failing))
+    assert "failing: object storage, cache" in plain_line(failing, Rates())
+
+
+def test_the_workers_that_run_are_counted() -> None:
+    assert "2 of 3 workers, crawling" in "\n".join(view(busy_snapshot(workers_running=2, workers_wanted=3)))
+    assert "3 workers, crawling" in "\n".join(view(busy_snapshot(workers_running=3, workers_wanted=3)))
+    assert "2 of 3 workers" in plain_line(busy_snapshot(workers_running=2, workers_wanted=3), Rates())
+
+
+def test_a_cache_that_fails_is_said_once_with_the_reason() -> None:
+    stream = io.StringIO()
+    lines = PlainLines(stream)
+
+    for second in (1.0, 2.0, 3.0):
+        lines.update(
+            busy_snapshot(second, cache_fault=CacheFault.AWAY, cache_problem="127.0.0.1:6379: Connection refused")
+        )
+
+    warning = "warning: the cache fails (127.0.0.1:6379: Connection refused); the crawl goes on without it"
+    assert stream.getvalue().splitlines().count(warning) == 1
 
 
 def test_violated_politeness_cannot_be_overlooked() -> None:

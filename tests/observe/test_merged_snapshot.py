@@ -61,10 +61,14 @@ def test_shares_are_of_all_turns_together() -> None:
 
 def test_the_crawl_waits_only_when_all_do() -> None:
     assert merge_snapshots([snapshot(waiting_for="hosts"), snapshot()], finished=False).waiting_for == ""
-    assert (
-        merge_snapshots([snapshot(waiting_for="hosts"), snapshot(waiting_for="DNS")], finished=False).waiting_for
-        == "hosts; DNS"
+    one = snapshot(at=Instant(100.0), waiting_for="a", hosts_waiting=3, next_contact=Instant(104.0))
+    two = snapshot(at=Instant(100.0), waiting_for="b", hosts_waiting=2, next_contact=Instant(103.0), in_flight=1)
+    assert merge_snapshots([one, two], finished=False).waiting_for == (
+        "1 visit in flight, the delay of 5 hosts (first ready in 3.0 s)"
     )
+    left = snapshot(waiting_for="x", delivering=True, spool_segments=4)
+    assert merge_snapshots([left, one], finished=False).waiting_for == "a"
+    assert merge_snapshots([left, left], finished=False).waiting_for.startswith("8 objects to be delivered to object")
 
 
 def test_the_slowest_hosts_are_the_slowest_of_all() -> None:

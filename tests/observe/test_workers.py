@@ -1,7 +1,7 @@
 """What is shown of a worker, by its last heartbeat."""
 
 from gossamer.model.cache_fault import CacheFault
-from gossamer.observe.workers import WorkerFigures, WorkerStatus, describe_worker, worker_object
+from gossamer.observe.workers import COLUMNS, WorkerFigures, WorkerStatus, describe_worker, worker_cells, worker_object
 
 
 def worker(figures: WorkerFigures, *, now: float, alive: bool = True, state: str = "active") -> WorkerStatus:
@@ -68,5 +68,14 @@ def test_the_description_has_the_last_error_and_its_age() -> None:
 
     said = describe_worker(worker(figures, now=100.0))
     assert said == (
-        "5 partitions, 2.5 pages/s, lease 7.0 s, commit 12 ms, cache slow, on m1; last error: away (10.0 s ago)"
+        "5 partitions, 2.5 pages/s, lease 7.0 s, commit 12 ms, cache slow, on m1; last error: 10.0 s ago: away"
     )
+
+
+def test_a_long_error_is_cut_in_a_list_and_whole_in_the_object() -> None:
+    failing = worker(WorkerFigures(at=99.0, lease=0.0, error=200 * "x", error_at=90.0), now=100.0)
+
+    assert len(COLUMNS.line(*worker_cells(failing))) < 220
+    assert worker_cells(failing)[-1] == f"10.0 s ago: {79 * 'x'}…"
+    assert worker_object(failing)["error"] == 200 * "x"
+    assert "lease 0.0 s" in describe_worker(failing)

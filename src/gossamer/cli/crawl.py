@@ -15,7 +15,7 @@ from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl, tell_of_spools
 from gossamer.config.load import Config
 from gossamer.config.overrides import OVERRIDES_KEY, Overrides
-from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, SERVER, refuse_other_store
 from gossamer.crawl.run.location import CrawlLocation, archive_folder, is_on_server, store_kind
 from gossamer.crawl.run.opener import archive_in, crawl_exists, open_crawl, shown_crawl
 from gossamer.crawl.run.private_store import SharedStore, has_private_store, shared_store
@@ -100,6 +100,8 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
     for seed in seeds_of_queries(config, add_seeds):
         seeds.setdefault(seed.url, seed)
     if not seeds and not crawl_exists(CrawlLocation.of(config)):
+        if store_kind(config.store).in_directory:
+            refuse_other_store(Path(config.dir))
         raise UsageError(
             "nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in "
             f"{shown_crawl(CrawlLocation.of(config))!r} to resume either)"

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypedDict
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import ListOutput, add_heading_option, add_location_options, location_of, scores_in
+from gossamer.cli.open_crawl import ListOutput, add_heading_option, add_location_options, location_of, say, scores_in
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import HeldCrawl, hold_crawl, open_crawl
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
                     output.write_line(dead_line(about))
             output.close("no dead letters")
         return 0
-    with hold_crawl(location) as held:
+    with hold_crawl(location, say) as held:
         number = _change(held, wanted, requeue=action == "requeue")
     done = "requeued" if action == "requeue" else "dropped"
     if as_json:

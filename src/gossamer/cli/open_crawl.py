@@ -10,6 +10,7 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
 from gossamer.config.load import DELAYS_KEY, Config, delays_from_text, make_config, with_delays
 from gossamer.config.policies import PolicyCache
+from gossamer.crawl.run.directory import refuse_other_store
 from gossamer.crawl.run.location import CrawlLocation, resolve_urls, store_kind
 from gossamer.crawl.run.opener import OpenCrawl, crawl_exists, open_crawl, remembered_options, shown_crawl, spooled_in
 from gossamer.crawl.run.private_store import has_private_store, reachable
@@ -74,6 +75,11 @@ class Problems:
             print(f"gossamer: skipped: {printable(problem)} (see gossamer verify)", file=sys.stderr)
 
 
+def say(text: str) -> None:
+    """Tell the user why a command takes long."""
+    print(f"gossamer: {printable(text)}", file=sys.stderr, flush=True)
+
+
 def location_of(arguments: argparse.Namespace) -> CrawlLocation:
     """The crawl that is meant: by options, else by gossamer.toml, else the one in ./crawl. Raises NotThisCrawl."""
     location = location_named({name: given.text(arguments, name) for name in ("dir", "store", "blobs")})
@@ -96,12 +102,19 @@ def require_crawl(location: CrawlLocation) -> None:
             raise NotThisCrawl(f"there is no crawl in {shown_crawl(location)}; choose another with --store")
         if directory.exists() and not directory.is_dir():
             raise NotThisCrawl(f"{directory} is not a directory")
+        refuse_other_store(directory)
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
 
 
 def require_shared(location: CrawlLocation) -> None:
-    """Raises UsageError if workers do not share the store."""
+    """Raises UsageError if workers do not share the store, and NotThisCrawl if there is no crawl in the directory."""
     if not store_kind(location.store).is_shared:
+        if not crawl_exists(location):
+            refuse_other_store(location.directory)
+            raise NotThisCrawl(
+                f"there is no crawl in {str(location.directory)!r}; name the store of a crawl that workers share with "
+                "--store, or the directory of a crawl by several workers with --dir"
+            )
         raise UsageError(
             f"{shown_crawl(location)} has one worker: name the store of a crawl that workers share with --store, such "
             "as postgresql://HOST/DATABASE, or the directory of a crawl by several workers with --dir"

@@ -47,8 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         workers = formatter.number_of(len(status.workers), "worker")
         by_whom = f" ({workers})" if running else f" (no heartbeat of {workers})"
     left = ", nothing left to do" if found["finished"] else ""
-    state = status.state if running else "stopped"
-    title = f"Crawl in {formatter.printable(shown_crawl(location))}: {state}{by_whom}{left}"
+    title = f"Crawl in {formatter.printable(shown_crawl(location))}: {status.state}{by_whom}{left}"
     pending = pending_title(waits, running, now)
     sections = [
         Section(

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypedDict
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_location_options, location_of
+from gossamer.cli.open_crawl import add_location_options, location_of, say
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
@@ -110,7 +110,7 @@ def _with_repair(
     location: CrawlLocation, config: Config, line: ProgressLine, *, lost_spools: bool
 ) -> tuple[Findings, int, frozenset[Kind]]:
     """Also the number of URLs queued again, and the kinds that were repaired."""
-    end_killed_workers(location)
+    end_killed_workers(location, say)
     if living_workers(location) and (findings := _without_orphans(location, config, line)) is not None:
         return findings, 0, frozenset({Kind.FILE_UNKNOWN})
     with hold_crawl(location) as held:

@@ -5,19 +5,20 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import location_named, require_shared, tell_of_spools, use_store
 from gossamer.config.load import CONFIG_KEY, Config, config_from_text
 from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.run.directory import ARCHIVE
-from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.location import CrawlLocation, store_kind
 from gossamer.crawl.run.opener import crawl_exists, open_crawl, shown_crawl
 from gossamer.crawl.run.private_store import refuse_private_directory
 from gossamer.errors import DirectoryError, DirectoryInUse, MissingExtra, NotThisCrawl, UsageError
 from gossamer.model.partition import PARTITIONS
 from gossamer.observe.display import Display, choose_display
+from gossamer.observe.formatter import number_of, printable
+from gossamer.observe.snapshot import Snapshot
 from gossamer.workers.parent import end_with_parent
 
 USAGE = "[--store URL] [--dir DIR] [--name NAME] [options]"
@@ -35,7 +36,7 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="URL", help="store of the crawl: postgresql://HOST/DATABASE")
-    parser.add_argument("--dir", metavar="DIR", default="crawl", help="directory of the workers here (default: crawl)")
+    parser.add_argument("--dir", metavar="DIR", help="directory of the workers here (default: crawl)")
     parser.add_argument(
         "--name", metavar="NAME", help="name of this worker, and of its folder in DIR (default: worker-1)"
     )
@@ -79,18 +80,30 @@ def _join(arguments: argparse.Namespace) -> int:
         if workers > 1:
             from gossamer.workers.local_workers import join_with_local_workers
 
-            status = join_with_local_workers(config, worker, workers, display)
+            status, last = join_with_local_workers(config, worker, workers, display)
         elif address is None:
-            status = run_worker(config, worker, display=display)
+            status, last = run_worker(config, worker, display=display)
         else:
             with metrics_of(address, display) as shown:
-                status = run_worker(config, worker, display=shown)
+                status, last = run_worker(config, worker, display=shown)
     finally:
         display.close()
     if given.whole(arguments, "parent") is None:  # or the process that has started this one says it
+        if not config.quiet:
+            print(ended(worker.name or "", last, workers), file=sys.stderr)
         location = CrawlLocation.of(config)
         tell_of_spools(location if workers == 1 else location._replace(directory=location.directory.parent))
     return status
+
+
+_WHY = {"finished": "nothing is left to crawl", "page_limit": "the page limit is reached", "interrupted": "interrupted"}
+
+
+def ended(name: str, last: Snapshot, workers: int) -> str:
+    """What is said at the end of a worker, or of several that were started together."""
+    why = _WHY.get(last.stopped or "", "drained, or the crawl was stopped")
+    who, whose = (f"worker {printable(name)} has", "it") if workers == 1 else (f"{workers} workers have", "them")
+    return f"{who} left: {why}; {number_of(last.run_pages, 'page')} stored by {whose}"
 
 
 @contextmanager
@@ -109,8 +122,11 @@ def metrics_of(address: str, display: Display) -> Iterator[Display]:
 
 def worker_config(arguments: argparse.Namespace) -> tuple[Config, Worker]:
     """The configuration in the store, with the options of this worker. Raises UsageError, NotThisCrawl."""
-    directory = Path(str(given.text(arguments, "dir")))
-    location = use_store(arguments, location_named({"store": given.text(arguments, "store"), "dir": str(directory)}))
+    store, given_dir = given.text(arguments, "store"), given.text(arguments, "dir")
+    if given_dir is None and (store is None or not store_kind(store).in_directory):
+        given_dir = "crawl"
+    location = use_store(arguments, location_named({"store": store, "dir": given_dir}))
+    directory = location.directory
     usual = "worker" if int(arguments.workers) > 1 else "worker-1"
     name, weight = given.text(arguments, "name") or usual, float(arguments.weight)
     require_shared(location)

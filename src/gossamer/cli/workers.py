@@ -5,9 +5,12 @@ import argparse
 from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import ListOutput, add_heading_option, location_of, require_shared
 from gossamer.cluster.membership import drain_worker
-from gossamer.crawl.run.opener import open_session, shown_crawl
+from gossamer.crawl.run.location import CrawlLocation
+from gossamer.crawl.run.opener import open_crawl, open_session, shown_crawl
+from gossamer.crawl.run.private_store import has_private_store
 from gossamer.crawl.run.workers import read_workers
 from gossamer.errors import NotThisCrawl, UsageError
+from gossamer.observe.formatter import printable
 from gossamer.observe.workers import COLUMNS, worker_cells, worker_object
 
 USAGE = "[list | drain NAME] [--store URL | --dir DIR] [--json]"
@@ -39,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("drain: name the worker to drain" if draining else f"list: unexpected argument {name!r}")
     location = location_of(arguments)
     require_shared(location)
+    with open_crawl(location):
+        pass  # says what is wrong with the tables
     session = open_session(location)
     try:
         if name is not None:
@@ -56,5 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
             output.write_object(worker_object(worker))
         else:
             output.write_line(COLUMNS.line(*worker_cells(worker)))
-    output.close("no workers; start one with gossamer worker --store URL")
+    output.close(f"no workers; {start_of(location)}")
     return 0
+
+
+def start_of(location: CrawlLocation) -> str:
+    """How to start a worker."""
+    if has_private_store(location):
+        return f"start the crawl with gossamer crawl --dir {printable(str(location.directory))}"
+    return f"start one with gossamer worker --store {printable(shown_crawl(location))}"

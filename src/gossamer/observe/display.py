@@ -14,7 +14,7 @@ from rich.live import Live
 from gossamer.clock import Clock
 from gossamer.observe import formatter
 from gossamer.observe.snapshot import Rates, ReadmissionCounts, Snapshot
-from gossamer.observe.terminal_view import Shares, draw
+from gossamer.observe.terminal_view import Shares, draw, running_workers
 
 
 class Terminal(Console):
@@ -93,6 +93,20 @@ class ReadmissionLines:
         return [formatter.printable(line) for line in lines]
 
 
+class CacheWarnings:
+    """What to say when the cache begins to fail, or fails for another reason."""
+
+    def __init__(self) -> None:
+        self._said = ""
+
+    def new_lines(self, problem: str) -> list[str]:
+        """The lines that were not returned before."""
+        if problem in ("", self._said):
+            return []
+        self._said = problem
+        return [formatter.printable(f"warning: the cache fails ({problem}); the crawl goes on without it")]
+
+
 class LiveDisplay:
     """Redraws the view in place and removes it at the end; the report is printed where it was."""
 
@@ -108,7 +122,7 @@ class LiveDisplay:
         )
         self._open = False
         self._closed = False
-        self._readmission = ReadmissionLines()
+        self._readmission, self._cache = ReadmissionLines(), CacheWarnings()
 
     def update(self, snapshot: Snapshot) -> None:
         """Draws at most four times a second; costs 2 to 4 ms when it does."""
@@ -117,7 +131,7 @@ class LiveDisplay:
         if self._closed or not due:
             return
         self._drawn_at = snapshot.at
-        for line in self._readmission.new_lines(snapshot.readmission):
+        for line in self._new_lines(snapshot):
             self._console.print(line, markup=False, highlight=False)
         size = self._console.size
         # The last column and the last row stay free, so that no terminal wraps or scrolls.
@@ -134,6 +148,9 @@ class LiveDisplay:
         except OSError:  # the terminal is gone; the crawl is not
             self._closed = True
 
+    def _new_lines(self, snapshot: Snapshot) -> list[str]:
+        return [*self._readmission.new_lines(snapshot.readmission), *self._cache.new_lines(snapshot.cache_problem)]
+
     def close(self) -> None:
         if self._open and not self._closed:
             with suppress(OSError):
@@ -149,11 +166,11 @@ class PlainLines:
         self._every = every
         self._rates = Rates()
         self._printed_at = float("-inf")
-        self._readmission = ReadmissionLines()
+        self._readmission, self._cache = ReadmissionLines(), CacheWarnings()
 
     def update(self, snapshot: Snapshot) -> None:
         self._rates.note(snapshot)
-        lines = self._readmission.new_lines(snapshot.readmission)
+        lines = self._readmission.new_lines(snapshot.readmission) + self._cache.new_lines(snapshot.cache_problem)
         if lines:
             with suppress(OSError):
                 print(*lines, sep="\n", file=self._stream, flush=True)
@@ -201,8 +218,12 @@ def plain_line(snapshot: Snapshot, rates: Rates) -> str:
         parts.append(f"POLITENESS VIOLATIONS {formatter.count(snapshot.politeness_violations)}")
     if snapshot.load == "high":
         parts.append("high load")
+    if snapshot.workers_wanted:
+        parts.append(running_workers(snapshot))
     if snapshot.stopping:
         parts.append("stopping")
+    if snapshot.failing and not snapshot.delivering:
+        parts.append(f"failing: {', '.join(snapshot.failing)}")
     if snapshot.waiting_for:
         parts.append(f"waiting for {formatter.printable(snapshot.waiting_for)}")
     return "  ".join(parts)

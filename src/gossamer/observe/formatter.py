@@ -152,9 +152,10 @@ def plain_report(sections: Sequence[Section]) -> str:
     lines: list[str] = []
     for section in sections:
         width = max((len(row[1]) for row in section.rows), default=0)
+        of_numbers = max((len(row[1]) for row in section.rows if not is_text(row[1])), default=0)
         lines.append(printable(section.title))
         for name, value, remark in section.rows:
-            shown = value.ljust(width) if is_text(value) else value.rjust(width)
+            shown = value.ljust(width) if is_text(value) else value.rjust(of_numbers).ljust(width)
             lines.append(printable(f"  {name:<{label}}  {shown}  {remark}".rstrip()))
         lines.append("")
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from gossamer.model.queue_depth import QueueDepth
+from gossamer.observe import formatter
 from gossamer.observe.freshness import merge_freshness
 from gossamer.observe.snapshot import (
     STALE_AFTER,
@@ -17,6 +18,7 @@ from gossamer.observe.snapshot import (
     Status,
     StopReason,
 )
+from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.sketch import Spread
 
 _LARGEST = ("at", "elapsed", "loop_lag", "worst_loop_lag", "store_saturation")
@@ -31,7 +33,7 @@ def merge_snapshots(snapshots: Sequence[Snapshot], *, finished: bool, stopped: S
         values = [getattr(snapshot, name) for snapshot in snapshots]
         if name in _LARGEST:
             found[name] = max(values)
-        elif name == "next_missing":
+        elif name in ("next_missing", "next_contact", "next_due"):
             found[name] = min((value for value in values if value is not None), default=None)
         elif isinstance(values[0], bool):
             found[name] = any(values)
@@ -48,7 +50,7 @@ def merge_snapshots(snapshots: Sequence[Snapshot], *, finished: bool, stopped: S
         "selector_shares": tuple(100.0 * n / sum(drawn) if sum(drawn) else 0.0 for n in drawn),
         "load": high.load,
         "load_reason": high.load_reason,
-        "waiting_for": _waits(snapshots),
+        "cache_problem": next((each.cache_problem for each in snapshots if each.cache_problem), ""),
         "slowest": tuple(sorted((s for m in snapshots for s in m.slowest), key=lambda s: -s[1])[:_MOST_SLOW]),
         "queues": _filled([snapshot.queues for snapshot in snapshots]),
         "freshness": merge_freshness([(snapshot.freshness, snapshot.pages) for snapshot in snapshots]),
@@ -58,7 +60,9 @@ def merge_snapshots(snapshots: Sequence[Snapshot], *, finished: bool, stopped: S
         "readmission": _all_readmissions([snapshot.readmission for snapshot in snapshots]),
         "seeds": _all_seeds([snapshot.seeds for snapshot in snapshots if snapshot.seeds is not None]),
     }
-    return Snapshot(**found)  # type: ignore[arg-type]
+    found["delivering"] = all(snapshot.delivering for snapshot in snapshots)
+    merged = Snapshot(**found)  # type: ignore[arg-type]
+    return replace(merged, waiting_for=_waits(merged, snapshots))
 
 
 _WHOLE = (
@@ -173,10 +177,30 @@ def _added(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
     return tuple(sum(column) for column in zip_longest(*rows, fillvalue=0))
 
 
-def _waits(snapshots: Sequence[Snapshot]) -> str:
+def _waits(merged: Snapshot, snapshots: Sequence[Snapshot]) -> str:
     """What the crawl waits for: nothing, as long as any worker has work."""
-    said = [snapshot.waiting_for for snapshot in snapshots]
-    return "; ".join(dict.fromkeys(said)) if all(said) else ""
+    if merged.delivering:
+        objects = formatter.number_of(merged.spool_segments, "object")
+        return f"{objects} to be delivered to object storage; Ctrl-C again leaves them in the spools"
+    said = [snapshot.waiting_for for snapshot in snapshots if not snapshot.delivering]
+    if len(set(said)) < 2 or not all(said):
+        return said[0] if len(set(said)) == 1 else ""
+    waits = Waits(
+        in_flight=merged.in_flight,
+        unread=merged.documents_waiting,
+        ready_hosts=merged.hosts_ready,
+        resting_hosts=merged.hosts_waiting,
+        next_contact=merged.next_contact,
+        retries=0 if merged.next_due is None else None,
+        next_retry=merged.next_due,
+        dns_failing=merged.dns_failing,
+        proxy_failing=merged.proxy_failing,
+        store_failing=merged.store_failing,
+        store_slow=merged.store_slow,
+        blobs_failing=merged.blobs_failing,
+        paused=merged.paused,
+    )
+    return waiting_for(waits, merged.at)
 
 
 def _filled(queues: Sequence[Mapping[str, QueueDepth]]) -> dict[str, QueueDepth]:

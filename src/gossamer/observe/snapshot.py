@@ -213,6 +213,12 @@ class Snapshot:
     sharing: SharingCounts | None = None  # of a crawl that workers share
     internals: Internals = Internals()
 
+    next_contact: Instant | None = None  # of the hosts in memory
+    next_due: Instant | None = None  # of the URLs that are not due yet
+    delivering: bool = False  # the crawl is over and waits for the delivery of the spool
+    cache_problem: str = ""  # why the cache fails
+    workers_running: int = 0  # of those that this process has started ...
+    workers_wanted: int = 0  # ... and keeps running; 0: it starts none
     paused: bool = False  # through the service: no visits are started
     stopping: bool = False  # visits in flight are being finished
     finished: bool = False  # nothing is left to do
@@ -220,6 +226,18 @@ class Snapshot:
     hosts_held: int = 0  # hosts that were left because they are paused; only at the end of a run
     seeds: SeedCounts | None = None  # only at the end of a run
     readmission: ReadmissionCounts | None = None  # the last one of this run; None: there was none
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The parts that fail, while the crawl may go on without them."""
+        parts = (
+            ("store", self.store_failing),
+            ("object storage", self.blobs_failing),
+            ("DNS", self.dns_failing),
+            ("proxy", self.proxy_failing),
+            ("cache", self.cache_fault is not None),
+        )
+        return tuple(name for name, fails in parts if fails)
 
     @property
     def is_busy(self) -> bool:

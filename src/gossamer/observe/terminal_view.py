@@ -113,18 +113,32 @@ def _title(width: int, title: str, note: str = "") -> Text:
 
 
 def _head(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:
-    if snapshot.stopping:
+    if snapshot.delivering:
+        state, style = "waiting for " + formatter.printable(snapshot.waiting_for), _WARN
+    elif snapshot.stopping:
         state, style = "stopping: finishing visits in flight (Ctrl-C again to stop at once)", _WARN
     elif snapshot.finished:
         state, style = "finished", _GOOD
     elif snapshot.waiting_for and rates.pages_now < 1.0:  # a faster crawl would flicker between the two states
         state, style = "waiting for " + formatter.printable(snapshot.waiting_for), _WARN
+    elif snapshot.failing:
+        state, style = f"crawling (failing: {', '.join(snapshot.failing)})", _WARN
     else:
         state, style = "crawling", _GOOD
+    if snapshot.workers_wanted:
+        state = f"{running_workers(snapshot)}, {state}"
     elapsed = formatter.clock_time(snapshot.elapsed)
     state = formatter.printable(state, width - len(elapsed) - 12)
     gap = " " * max(width - len("gossamer  ") - len(state) - len(elapsed), 1)
     return [_line(width, ("gossamer", "bold"), ("  ", ""), (state, style), (gap, ""), (elapsed, "bold")), Text()]
+
+
+def running_workers(snapshot: Snapshot) -> str:
+    """How many workers are running."""
+    of = (
+        f"{formatter.count(snapshot.workers_running)} of " if snapshot.workers_running < snapshot.workers_wanted else ""
+    )
+    return of + formatter.number_of(snapshot.workers_wanted, "worker")
 
 
 def _speed(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:

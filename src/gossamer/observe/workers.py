@@ -140,6 +140,7 @@ def worker_object(worker: WorkerStatus) -> WorkerObject:
     }
 
 
+_WIDEST_ERROR = 80  # characters in a list; the JSON object has all
 COLUMNS = formatter.Columns(
     ("WORKER", "<20"),
     ("STATE", "<8"),
@@ -177,7 +178,7 @@ def describe_worker(worker: WorkerStatus) -> str:
     said = [
         formatter.number_of(worker.partitions, "partition"),
         f"{formatter.rate(worker.rate)} pages/s",
-        f"lease {formatter.seconds(worker.lease)}",
+        f"lease {worker.lease:.1f} s",
     ]
     if figures.commit_seconds is not None:
         said.append(f"commit {formatter.seconds(figures.commit_seconds)}")
@@ -194,8 +195,10 @@ def _cache_state(figures: WorkerFigures) -> str:
 
 
 def _last_error(worker: WorkerStatus) -> str:
+    """When it was, and what, so that it can be cut at its end."""
     figures = worker.figures
     if figures.error is None:
         return ""
     ago = None if figures.error_at is None else formatter.span(max(0.0, worker.now - figures.error_at))
-    return figures.error if ago is None else f"{figures.error} ({ago} ago)"
+    shown = formatter.printable(figures.error, _WIDEST_ERROR)
+    return shown if ago is None else f"{ago} ago: {shown}"

@@ -13,7 +13,7 @@ import msgspec
 import uvloop
 
 from gossamer.config.load import CONFIG_KEY, Config, config_from_text
-from gossamer.crawl.member.worker import Worker
+from gossamer.crawl.member.worker import STARTER
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.directory import TOKEN
 from gossamer.crawl.run.location import CrawlLocation
@@ -119,7 +119,7 @@ class _Attendance:
 async def _create(config: Config, seeds: list[Seed]) -> None:
     """Create the crawl, as a worker that gets no partitions."""
     own = msgspec.structs.replace(config, workers=1)
-    crawl = assemble(own, seeds, add_seeds=True, may_be_empty=True, worker=Worker("starter", weight=1e-6))
+    crawl = assemble(own, seeds, add_seeds=True, may_be_empty=True, worker=STARTER)
     await crawl.close()
 
 

@@ -19,7 +19,7 @@ import uvloop
 from gossamer.clock import SteadyClock
 from gossamer.config.load import Config
 from gossamer.crawl.document.admission import Admission
-from gossamer.crawl.member.worker import Worker
+from gossamer.crawl.member.worker import STARTER, Worker
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.daemon_thread import call_in_daemon
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -78,16 +78,16 @@ def run_local_workers(
             return code, last
 
 
-def join_with_local_workers(config: Config, worker: Worker, number: int, display: Display) -> int:
+def join_with_local_workers(config: Config, worker: Worker, number: int, display: Display) -> tuple[int, Snapshot]:
     """Have this number of workers join a crawl: NAME-1, NAME-2 and so on. `config` and `worker`: as of one, NAME.
-    Returns the exit status, once all have ended."""
+    Returns the exit status and the last snapshot, once all have ended."""
     assert worker.name is not None
     folder = Path(config.dir)
     store = SharedStore(msgspec.structs.replace(config, dir=str(folder.parent), workers=number))
     workers = LocalWorkers(store, display, name=worker.name, options=("--weight", str(worker.weight)))
     directory = CrawlDirectory(folder, archive=False)
     try:
-        return uvloop.run(workers.run(directory, None))[0]
+        return uvloop.run(workers.run(directory, None))
     finally:
         directory.close()
 
@@ -97,9 +97,8 @@ async def _create(config: Config, seeds: list[Seed], add_seeds: bool) -> Admissi
     identifies URLs."""
     if (pages := open_page_log(config)) is not None:
         pages.close()  # it can be opened: workers will
-    starter = Worker("starter", weight=1e-6)
     # A command has seeds or a crawl; a service may begin without.
-    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=True, worker=starter)
+    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=True, worker=STARTER)
     await crawl.close()
     return crawl.admission
 
@@ -307,7 +306,14 @@ class LocalWorkers:
                 waiting_for = "the store, which does not answer" if self._is_store_silent else self._last.waiting_for
                 elapsed = self._clock.monotonic() - self._began
                 self._display.update(
-                    replace(self._last, at=self._clock.now(), elapsed=elapsed, waiting_for=waiting_for)
+                    replace(
+                        self._last,
+                        at=self._clock.now(),
+                        elapsed=elapsed,
+                        waiting_for=waiting_for,
+                        workers_running=len(self._processes),
+                        workers_wanted=self.config.workers,
+                    )
                 )
         finally:
             if reading is None or reading.done():

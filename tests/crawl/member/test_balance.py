@@ -20,7 +20,7 @@ def test_a_recrawl_budget_is_shared_in_proportion_to_partitions() -> None:
         engine=SimpleNamespace(requeue=SimpleNamespace(change_share=lambda share, now: shares.append(share))),
     )
     unused = cast(Any, None)
-    balance = Balance(cast(Any, crawl), unused, ownership, unused, Epoch(7), unused)
+    balance = Balance(cast(Any, crawl), unused, ownership, unused, Epoch(7), unused, unused)
     ownership.adopt([Taken(0, Released.NEW), Taken(3, Released.NEW)], Instant(100.0))
 
     balance.visit_owned()

@@ -41,6 +41,7 @@ class PostgresTables:
         self.address = Address(url)
         self._unsafe = unsafe
         self._name = f"{_WRITER} {socket.gethostname()}:{os.getpid()}"[:63]
+        self._worker = _WORKER
 
     def exist(self) -> bool:
         connection, version = self._open(_READER, schema.version_of, read_only=True)
@@ -105,16 +106,20 @@ class PostgresTables:
         connection.close()
         return found
 
+    def name_worker(self, name: str) -> None:
+        """Connections of a worker that are opened from now on show its name in `pg_stat_activity`."""
+        self._worker = f"{_WORKER} {name}"[:63]
+
     def open_session(self, waiting: Seconds) -> PostgresSession:
         """A connection for the protocol of workers, opened when it is first used."""
         address = self.address
-        return PostgresSession(lambda: address.connect(_WORKER, read_only=False), waiting, failure=address.failure)
+        return PostgresSession(lambda: address.connect(self._worker, read_only=False), waiting, failure=address.failure)
 
     def open_worker(self, epoch: Epoch, partitions: PartitionList) -> PostgresDatabase:
         """The connection on which a worker commits, behind its fence."""
         return PostgresDatabase(
-            self.address.connect(_WORKER, read_only=False),
-            lambda: self.address.connect(_WORKER, read_only=False),
+            self.address.connect(self._worker, read_only=False),
+            lambda: self.address.connect(self._worker, read_only=False),
             self.address,
             mark=FenceMark(epoch),
             partitions=partitions,
@@ -124,8 +129,8 @@ class PostgresTables:
     def open_worker_reader(self, epoch: Epoch, partitions: PartitionList) -> PostgresDatabase:
         """A connection that reads the queue of the partitions that a worker owns."""
         return PostgresDatabase(
-            self.address.connect(_READER, read_only=True),
-            lambda: self.address.connect(_READER, read_only=True),
+            self.address.connect(self._worker, read_only=True),
+            lambda: self.address.connect(self._worker, read_only=True),
             self.address,
             patience=WORKER_PATIENCE,
             partitions=partitions,

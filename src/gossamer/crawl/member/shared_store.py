@@ -22,6 +22,10 @@ class SharedTables(Tables, Protocol):
         NotThisCrawl. Raises StoreFailed."""
         ...
 
+    def name_worker(self, name: str) -> None:
+        """The server shows this name with connections of a worker that are opened from now on."""
+        ...
+
     def open_session(self, waiting: Seconds) -> Session:
         """A connection for the protocol, opened when it is first used."""
         ...

@@ -19,6 +19,10 @@ class Worker(NamedTuple):
     joins: bool = False  # a crawl that was started by another process, with the options of that one
 
 
+STARTER = Worker("starter", weight=1e-6)
+"""The worker that creates or opens a crawl by several workers on one machine: it gets no partitions, and leaves."""
+
+
 class WorkerLife(NamedTuple):
     """One life of a worker: from joining to leaving, or to its death."""
 

@@ -187,7 +187,12 @@ def assemble(
     """
     policies, seeds = _policies_for(config), list(seeds)
     check_cache(config)
-    directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
+    directory = CrawlDirectory(
+        Path(config.dir),
+        archive=has_files(config),
+        blobs=archive_folder(config.blobs),
+        chosen_by="--name" if worker is not None and worker.joins and worker.name is not None else "--dir",
+    )
     member = None
     try:
         tables, journal = store_for(config, directory)

@@ -181,6 +181,7 @@ class Crawl:
     owners: DocumentOwners | None  # None without a cache
     sent_links: SentLinkTest | None  # None where no workers share the crawl
     member: CrawlMember | None = None  # where workers share the crawl
+    delivering: bool = False  # the engine has ended, and what is in the spool is delivered
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
@@ -229,11 +230,13 @@ class Crawl:
         if self.delivery is None or self.delivery.is_done:
             return
         self.delivery.announce_wait()
+        self.delivering = True
         if self.member is not None:
             with suppress(StoreFailed, WorkerEnded):  # then that is done at the end, or they take over
                 await self.store.call(self.member.retire)
         while not self.delivery.is_done and not may_leave():  # noqa: ASYNC110
             await asyncio.sleep(0.05)  # its thread knows nothing of the event loop
+        self.delivering = False
 
     async def close(self) -> None:
         """Release all resources, after the engine has ended."""

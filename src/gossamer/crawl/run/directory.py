@@ -45,10 +45,12 @@ _OURS = frozenset(
 class CrawlDirectory:
     """A crawl's directory, held by this process until `close`. The lock dies with the process, however that dies."""
 
-    def __init__(self, path: Path, *, archive: bool = True, blobs: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, *, archive: bool = True, blobs: Path | None = None, chosen_by: str = "--dir"
+    ) -> None:
         """Create or take over the directory, with a folder for its archive (`blobs`, by default one in the directory)
-        unless `archive` is false, as it is for the directory of several workers. Raises a DirectoryError, and has then
-        changed nothing."""
+        unless `archive` is false, as it is for the directory of several workers. `chosen_by`: the option that names
+        it. Raises a DirectoryError, and has then changed nothing."""
         self.path = path
         self.database = path / DATABASE
         self.warcs = blobs or path / ARCHIVE
@@ -76,8 +78,9 @@ class CrawlDirectory:
             if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise DirectoryError(f"cannot lock {path}: {error.strerror}") from error
             by = f" by process {holder}" if holder else ""
+            what = "name" if chosen_by == "--name" else "directory"
             raise DirectoryInUse(
-                f"{path} is in use{by}; wait for it, or choose another directory with --dir"
+                f"{path} is in use{by}; wait for it, or choose another {what} with {chosen_by}"
             ) from error
         if not _is_at(self._lock, path / LOCK):  # another process has discarded it meanwhile
             os.close(self._lock)
@@ -156,11 +159,7 @@ class CrawlDirectory:
 
     def refuse_other_store(self) -> None:
         """Raises NotThisCrawl if the files are of a crawl whose store is elsewhere."""
-        if self.owner() is not None and not self.database.exists():
-            raise NotThisCrawl(
-                f"{self.path} holds the files of a crawl whose store is elsewhere; name that with --store, or choose "
-                "another --dir"
-            )
+        refuse_other_store(self.path)
 
     def remove_crawl(self) -> None:
         """Remove everything but the lock. What makes this a crawl directory goes last, so that it can be done again if
@@ -183,6 +182,15 @@ class CrawlDirectory:
                     path.unlink(missing_ok=True)
         except OSError as error:
             raise DirectoryError(f"cannot empty {self.path}: {error.strerror}") from error
+
+
+def refuse_other_store(directory: Path) -> None:
+    """Raises NotThisCrawl if a directory has files of a crawl whose store is elsewhere."""
+    if (directory / OWNER).exists() and not (directory / DATABASE).exists():
+        raise NotThisCrawl(
+            f"{directory} holds the files of a crawl whose store is elsewhere; name that with --store, or choose "
+            "another --dir"
+        )
 
 
 def holds_files_of(directory: Path, crawl_id: str) -> bool:

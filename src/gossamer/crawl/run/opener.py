@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from gossamer.clock import boot_time, sleep
 from gossamer.cluster.lease import LeaseTerms
-from gossamer.cluster.membership import end_silent_workers
+from gossamer.cluster.membership import end_silent_workers, list_workers
 from gossamer.cluster.ports import Session
 from gossamer.config.load import known_shape
 from gossamer.crawl.run.directory import (
@@ -261,11 +261,11 @@ class HeldCrawl(NamedTuple):
 
 
 @contextmanager
-def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
-    """For changes, while no other process uses the crawl; until the end of the block no worker can join it. Raises
-    NotThisCrawl or DirectoryInUse; then nothing was changed."""
+def hold_crawl(location: CrawlLocation, tell: Callable[[str], None] = lambda text: None) -> Iterator[HeldCrawl]:
+    """For changes, while no other process uses the crawl; until the end of the block no worker can join it. `tell`
+    gets a line about a long wait. Raises NotThisCrawl or DirectoryInUse; then nothing was changed."""
     refuse_old_workers(location.directory)
-    end_killed_workers(location)
+    end_killed_workers(location, tell)
     with ExitStack() as opened:
         directory = CrawlDirectory(location.directory, archive=False)
         refused = opened.enter_context(ExitStack())
@@ -280,12 +280,23 @@ def hold_crawl(location: CrawlLocation) -> Iterator[HeldCrawl]:
         yield HeldCrawl(directory.path, editor, open_archive(location._replace(directory=directory.path), editor))
 
 
-def end_killed_workers(location: CrawlLocation) -> None:
-    """Declare workers dead that were killed, where workers share the store: that takes some seconds. Raises
-    StoreFailed."""
+def end_killed_workers(location: CrawlLocation, tell: Callable[[str], None] = lambda text: None) -> None:
+    """Declare workers dead that were killed, where workers share the store: that takes some seconds, and `tell` gets a
+    line about it. Raises StoreFailed."""
     if store_kind(location.store).is_shared:
+        terms = LeaseTerms()
         with closing(open_session(location)) as session:
-            end_silent_workers(session, LeaseTerms(), boot_time, sleep)
+            waited = 0.0
+
+            def pause(seconds: float) -> None:
+                nonlocal waited
+                before, waited = waited, waited + seconds
+                if before <= terms.heartbeat < waited:  # a worker that lives would have been heard of
+                    names = ", ".join(each.name for each in list_workers(session))
+                    tell(f"waiting until it is certain that these workers have ended: {names} (up to 13 seconds)")
+                sleep(seconds)
+
+            end_silent_workers(session, terms, boot_time, pause)
 
 
 def living_workers(location: CrawlLocation) -> frozenset[int]:

@@ -14,6 +14,7 @@ from gossamer.crawl.member.worker import Worker
 from gossamer.crawl.observers import CrawlObserver
 from gossamer.crawl.run.assemble import assemble
 from gossamer.crawl.run.crawl import Crawl
+from gossamer.crawl.run.directory import SPOOL
 from gossamer.crawl.run.live import LivePublisher
 from gossamer.crawl.run.location import CrawlLocation, is_on_server
 from gossamer.crawl.run.opener import SOLE_WORKER, live_status
@@ -27,6 +28,7 @@ from gossamer.model.cache_fault import CacheFault
 from gossamer.model.delivery import DeliveryStatistics
 from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
+from gossamer.observe import formatter
 from gossamer.observe.audit import Violation
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.log import EventLog
@@ -104,8 +106,8 @@ async def session(
             pages.close()
         raise
     log = EventLog(crawl.directory.log, crawl.clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
-    watch = Watch(crawl, log)
-    crawl.engine.observers.subscribe(_CrawlLogger(log, crawl.store.slow_after))
+    watch = Watch(crawl, log, config.blobs)
+    crawl.engine.observers.subscribe(_CrawlLogger(log, crawl.store.slow_after, watch))
     if pages is not None:
         crawl.engine.events.subscribe(pages)
     hooked = _start_hooks(crawl, named, TextExtractor(config.content.text), log) if named else None
@@ -125,7 +127,8 @@ async def session(
     try:
         yield Session(crawl, log, watch, live, steering)
     except BaseException as error:
-        log.event("crawl.failed", error=str(error), kind=type(error).__name__)
+        of = {} if crawl.member is None else {"worker": crawl.member.name}
+        log.event("crawl.failed", error=str(error), kind=type(error).__name__, **of)
         if crawl.member is not None and isinstance(error, HistoryLost):
             with suppress(StoreFailed):  # then another worker notices
                 await asyncio.to_thread(crawl.member.on_history_lost)
@@ -183,9 +186,10 @@ def open_page_log(config: Config) -> PageLog | None:
 class _CrawlLogger(CrawlObserver):
     """Logs what an operator should know of."""
 
-    def __init__(self, log: EventLog, slow_after: float) -> None:
+    def __init__(self, log: EventLog, slow_after: float, watch: "Watch") -> None:
         self._log = log
         self._slow_after = slow_after
+        self._watch = watch
 
     def store_failing(self, error: StoreFailed | None) -> None:
         if error is None:
@@ -206,6 +210,7 @@ class _CrawlLogger(CrawlObserver):
             self._log.event("dns.recovered")
 
     def cache_failing(self, fault: CacheFault | None, reason: str) -> None:
+        self._watch.cache_problem = reason
         if fault is None:
             self._log.event("cache.closed")
         else:
@@ -275,9 +280,11 @@ def _log_progress(log: EventLog, snapshot: Snapshot) -> None:
 class Watch:
     """Takes snapshots of a running crawl."""
 
-    def __init__(self, crawl: Crawl, log: EventLog) -> None:
+    def __init__(self, crawl: Crawl, log: EventLog, blobs: str | None = None) -> None:
         self._crawl = crawl
         self._log = log
+        self._blobs = blobs
+        self.cache_problem = ""
         self._began = crawl.clock.monotonic()
         self._cpu_before = cpu_seconds()
         self._lag = 0.0
@@ -361,6 +368,15 @@ class Watch:
             hosts_failing=self._failing,
         )
 
+    def _waiting_for_delivery(self, delivery: DeliveryStatistics) -> str:
+        """Empty before the end of the crawl."""
+        if not self._crawl.delivering:
+            return ""
+        objects = formatter.number_of(delivery.segments, "object")
+        times = "again" if self._crawl.engine.stopped == "interrupted" else "twice"
+        place = self._crawl.directory.path / SPOOL
+        return f"{objects} to be delivered to {self._blobs}; Ctrl-C {times} leaves them in {place}"
+
     def snapshot(self) -> Snapshot:
         crawl = self._crawl
         total, run = crawl.counters.total, crawl.counters.run
@@ -409,7 +425,8 @@ class Watch:
             selector_shares=frontier.shares,
             load=frontier.load.value,
             load_reason=crawl.engine.load_reason,
-            waiting_for=waiting_for(
+            waiting_for=self._waiting_for_delivery(delivery)
+            or waiting_for(
                 waits_of(
                     frontier,
                     crawl.engine.in_flight,
@@ -423,6 +440,10 @@ class Watch:
                 ),
                 now,
             ),
+            next_contact=frontier.next_contact,
+            next_due=frontier.next_due,
+            delivering=crawl.delivering,
+            cache_problem=self.cache_problem,
             robots_fetched=total["robots_fetched"],
             dns_queries=dns.queries,
             dns_failing=dns.failing,

@@ -50,12 +50,12 @@ def run_crawl(
             config, given, worker = stored_config(config), [], Worker(joins=True)
 
 
-def run_worker(config: Config, worker: Worker, *, display: Display) -> int:
+def run_worker(config: Config, worker: Worker, *, display: Display) -> tuple[int, Snapshot]:
     """Take part in a crawl that workers share, until it ends or a signal comes. A worker that was declared dead joins
-    again. Returns the exit status. Raises GossamerError."""
+    again. Returns the exit status and the last snapshot. Raises GossamerError."""
     while True:
         try:
-            return uvloop.run(_run(config, [], False, display, None, worker))[0]
+            return uvloop.run(_run(config, [], False, display, None, worker))
         except NameInUse:
             raise
         except WorkerEnded:

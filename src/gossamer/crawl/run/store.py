@@ -170,6 +170,7 @@ def join_crawl(
     tables.prepare(config.cluster.partitions)
     file = WorkerFile(directory.path, secrets.token_hex(3))
     name = worker.name or file.name or f"{os.uname().nodename}-{secrets.token_hex(3)}"
+    tables.name_worker(name)
     life = WorkerLife(name, Epoch(secrets.randbits(63)), __version__, worker.weight, worker.joins)
     terms = LeaseTerms(Seconds(config.cluster.ttl))
     try:

@@ -1,10 +1,12 @@
 """What readers see of the workers that share a crawl: their rows, their live status, and who owns what. Light."""
 
+import re
 from contextlib import closing
 from typing import NamedTuple
 
 from gossamer.cluster.membership import list_workers
 from gossamer.cluster.ports import Session
+from gossamer.crawl.member.worker import STARTER
 from gossamer.crawl.run.directory import holder_of
 from gossamer.crawl.run.location import CrawlLocation, store_kind
 from gossamer.crawl.run.opener import open_session
@@ -12,24 +14,31 @@ from gossamer.observe.workers import WorkerFigures, WorkerStatus
 
 
 def read_workers(session: Session, *, gone: bool = False) -> list[WorkerStatus]:
-    """The workers that are alive, or all that ever were, in the order in which they joined. Raises StoreFailed."""
-    return [
+    """The workers that are alive, or all that ever were, by name. Raises StoreFailed."""
+    found = [
         WorkerStatus(
-            epoch=found.epoch,
-            name=found.name,
-            recorded_state=found.state,
-            alive=found.alive,
-            weight=found.weight,
-            joined=found.joined,
-            version=found.version,
-            commits=found.commits,
-            pages=found.stored,
-            partitions=found.partitions,
-            figures=WorkerFigures.decode(found.stats),
-            now=found.now,
+            epoch=each.epoch,
+            name=each.name,
+            recorded_state=each.state,
+            alive=each.alive,
+            weight=each.weight,
+            joined=each.joined,
+            version=each.version,
+            commits=each.commits,
+            pages=each.stored,
+            partitions=each.partitions,
+            figures=WorkerFigures.decode(each.stats),
+            now=each.now,
         )
-        for found in list_workers(session, gone=gone)
+        for each in list_workers(session, gone=gone)
+        if each.alive or each.name != STARTER.name  # what creates a crawl by several workers crawls nothing
     ]
+    return sorted(found, key=lambda worker: (_by_number(worker.name), worker.joined))
+
+
+def _by_number(name: str) -> list[tuple[str, int]]:
+    """Sorts worker-10 after worker-9."""
+    return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", name)]
 
 
 def is_running(location: CrawlLocation) -> bool:
