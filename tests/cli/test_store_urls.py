@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.backends.postgres.private_server import private_url
 from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.cli import worker, workers
 from gossamer.cli.config_options import config_from
@@ -340,7 +341,7 @@ def test_a_directory_in_use_is_named_with_the_option_that_has_chosen_it(tmp_path
 
 def test_how_to_start_a_worker_depends_on_where_the_tables_are(tmp_path: Path) -> None:
     (tmp_path / "a1" / "postgres" / "data").mkdir(parents=True)
-    private = CrawlLocation(Path("a1"), None, "postgresql://gossamer@/gossamer?host=/a1/postgres")
+    private = CrawlLocation(Path("a1"), None, private_url(Path("a1")))
 
     assert workers.start_of(private) == "start the crawl with gossamer crawl --dir a1"
     elsewhere = CrawlLocation(Path("a2"), None, "postgresql://me:secret@db/news")

@@ -86,7 +86,7 @@ def whole_snapshot(snapshots: Sequence[Snapshot]) -> Snapshot:
 
 
 _OF_PROCESSES = (
-    *("cpu_seconds", "dns_queries", "commits", "commit_seconds", "politeness_violations", "cache_failures"),
+    *("cpu_seconds", "dns_queries", "commits", "commit_seconds", "politeness_violations"),
     *("announced", "unannounced", "objects_put", "objects_delivered"),
 )
 """What each process counts for itself from its start."""
@@ -117,6 +117,7 @@ class RunSnapshots:
         self._most_memory = max(self._most_memory, sum(each.max_rss_bytes for each in recent.values()))
         whole = whole_snapshot([status.snapshot for status in statuses])
         found: dict[str, Any] = {name: sum(getattr(each, name) for each in self._of.values()) for name in _OF_PROCESSES}
+        found["cache_failures"] = _counted(each.cache_failures for each in self._of.values())
         found |= {"run_pages": self.run_pages(whole.pages), "max_rss_bytes": self._most_memory}
         return replace(whole, **found)
 

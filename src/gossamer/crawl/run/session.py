@@ -210,7 +210,7 @@ class _CrawlLogger(CrawlObserver):
             self._log.event("dns.recovered")
 
     def cache_failing(self, fault: CacheFault | None, reason: str) -> None:
-        self._watch.cache_problem = reason
+        self._watch.cache_problem = "" if fault is None else reason
         if fault is None:
             self._log.event("cache.closed")
         else:
