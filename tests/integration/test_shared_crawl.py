@@ -190,7 +190,7 @@ def test_one_command_runs_several_workers_to_an_exact_limit_and_then_to_the_end(
             assert rest.report["run_pages"] == int(str(rest.report["pages"])) - 60
             check_whole(stage)
             gone = gossamer("workers", "--store", url, "--all", "--json").lines
-            assert {str(worker["name"]) for worker in gone} == {"starter", "worker-1", "worker-2", "worker-3"}
+            assert {str(worker["name"]) for worker in gone} == {"worker-1", "worker-2", "worker-3"}
             assert {str(worker["state"]) for worker in gone} == {"left"}
     assert violations(stage) == []
 

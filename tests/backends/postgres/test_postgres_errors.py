@@ -13,9 +13,13 @@ from gossamer.backends.postgres.address import Address, Connection
 from gossamer.backends.postgres.commit_marks import SessionMark
 from gossamer.backends.postgres.driver import PostgresDatabase
 from gossamer.backends.postgres.tables import PostgresTables
+from gossamer.cluster.lease import LeaseTerms
+from gossamer.cluster.membership import Membership
+from gossamer.crawl.run import opener
+from gossamer.crawl.run.location import CrawlLocation
 from gossamer.errors import ConfigError, ConnectionLost, DirectoryInUse, DiskFull, NotThisCrawl, OldSchema, StoreFailed
 from gossamer.model.batch import Batch
-from gossamer.model.units import Seconds
+from gossamer.model.units import Epoch, Seconds
 from gossamer.reports.ports import CrawlEditor
 from gossamer.reports.table.reader import TableEditor
 from gossamer.store.table.loader import TableLoader
@@ -429,3 +433,35 @@ def test_a_commit_whose_fate_cannot_be_known_ends_the_writer(
         with pytest.raises(StoreFailed, match="whether the last transaction is on record is unknown"), db.transaction():
             pass
         db.close()
+
+
+def test_a_command_that_waits_for_killed_workers_names_them(
+    postgres_databases: PostgresDatabases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, told = 0.0, list[str]()
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(opener, "sleep", sleep)
+    monkeypatch.setattr(opener, "boot_time", lambda: now)
+    with postgres_databases.one() as url:
+        location = CrawlLocation(tmp_path, None, url)
+        with closing(opener.open_session(location)) as session:
+            Membership(session, Epoch(5), "killed", LeaseTerms(), weight=1.0, version="1").join()
+
+        opener.end_killed_workers(location, told.append)
+
+        assert opener.living_workers(location) == frozenset()
+    assert told == ["waiting until it is certain that these workers have ended: killed (up to 13 seconds)"]
+
+
+def test_connections_of_a_worker_show_its_name(postgres_databases: PostgresDatabases) -> None:
+    with postgres_databases.one() as url:
+        tables = PostgresTables(url)
+        tables.name_worker("worker-2")
+        with closing(tables.open_session(Seconds(5.0))) as session, psycopg.connect(url) as server:
+            session.fetch_all("beats")
+            found = server.execute("SELECT 1 FROM pg_stat_activity WHERE application_name = 'gossamer worker worker-2'")
+            assert found.fetchone() == (1,)
