@@ -84,6 +84,14 @@ def test_objects_of_dead_workers_are_deleted_beside_living_ones_and_no_others(
         assert gossamer("verify", *where).out.startswith("no problems")
 
 
+def has_sent(url: str, state: str, heartbeats: set[str], number: int) -> bool:
+    """Whether the only worker has sent so many heartbeats in this state since the first call."""
+    (only,) = gossamer("workers", "--store", url, "--json").lines
+    if only["state"] == state:
+        heartbeats.add(str(only["seen_at"]))
+    return len(heartbeats) >= number
+
+
 def test_a_worker_that_leaves_waits_for_its_spool_and_a_second_signal_leaves_that(
     tmp_path: Path, s3: S3Server, postgres_databases: PostgresDatabases
 ) -> None:
@@ -99,10 +107,12 @@ def test_a_worker_that_leaves_waits_for_its_spool_and_a_second_signal_leaves_tha
         only.strike(signal.SIGTERM)
         wait_until(lambda: "spool.waiting" in events_in(stage.dir), "the worker to wait for its storage")
         assert only.runs and epochs(url)
+        heartbeats = set[str]()
+        wait_until(lambda: has_sent(url, "leaving", heartbeats, 8) or not only.runs, "heartbeats")
         only.strike(signal.SIGTERM)
         ended = only.ended()
         left = spool_of(stage)
-        assert ended.status == 128 + signal.SIGTERM
+        assert (ended.status, ended.report["stopped"]) == (128 + signal.SIGTERM, "interrupted")
         assert left and "could not be delivered" in ended.err
         assert epochs(url) == {}
         events = [json.loads(line) for line in (stage.dir / "crawl.log").read_text().splitlines()]

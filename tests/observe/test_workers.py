@@ -35,9 +35,12 @@ def test_a_worker_that_has_just_joined_or_is_gone_is_not_silent() -> None:
     assert worker(WorkerFigures(at=1.0), now=100.0, alive=False, state="dead").state == "dead"
 
 
-def test_a_worker_that_drains_without_a_lease_is_leaving() -> None:
-    assert worker(WorkerFigures(at=1.0), now=100.0, state="draining").state == "leaving"
-    assert worker(WorkerFigures(at=99.0, lease=8.0), now=100.0, state="draining").state == "draining"
+def test_a_worker_that_has_given_up_its_partitions_is_leaving() -> None:
+    draining = worker(WorkerFigures(at=99.0, lease=8.0), now=100.0, state="draining")
+
+    assert draining.state == "draining"
+    assert draining._replace(partitions=0).state == "leaving"
+    assert draining._replace(partitions=0, now=108.0).state == "silent"
 
 
 def test_a_worker_that_has_had_no_lease_for_long_does_not_run() -> None:

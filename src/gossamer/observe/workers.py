@@ -64,11 +64,11 @@ class WorkerStatus(NamedTuple):
     @property
     def state(self) -> str:
         """`silent`: its lease has ended without a heartbeat; the others will declare it dead, unless it comes back.
-        `leaving`: the same of one that has given up its partitions, and may still be delivering its spool."""
+        `leaving`: it has given up its partitions, and may still be delivering its spool."""
         has_beaten = self.figures.at > 0
-        if not self.alive or not has_beaten or self.lease > 0:
-            return self.recorded_state
-        return "leaving" if self.recorded_state == "draining" else "silent"
+        if self.alive and has_beaten and self.lease <= 0:
+            return "silent"
+        return "leaving" if self.recorded_state == "draining" and not self.partitions else self.recorded_state
 
     @property
     def may_run(self) -> bool:

@@ -57,6 +57,11 @@ class ReaderThread:
     def _answered(self, _: "asyncio.Future[T]") -> None:
         self.waiting -= 1
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing may be asked any more."""
+        return self._is_closing
+
     def close(self) -> None:
         """Wait for the last answer and end the thread."""
         self._is_closing = True

@@ -81,8 +81,9 @@ class FigurePublisher:
         while True:
             lease = self._heartbeat.lease.end() - boot_time()
             self.text = self._figures.take(pages_stored(crawl.counters), lease).encode()
-            with suppress(StoreFailed):
-                crawl.counters.rebase(await crawl.reads.ask(crawl.loader.counters_of_others))
+            if not crawl.reads.is_closed:  # else the crawl is over, and its spool is being delivered
+                with suppress(StoreFailed):
+                    crawl.counters.rebase(await crawl.reads.ask(crawl.loader.counters_of_others))
             await asyncio.sleep(_STATS)
 
 
