@@ -25,9 +25,9 @@ pytestmark = pytest.mark.service
 
 DELAY = 0.2
 FACTOR = 10.0
-LONGEST = 2.5
+LONGEST = 1.5
 """The longest adaptive delay."""
-CRAWL_DELAY = 3.0
+CRAWL_DELAY = 2.0
 CUT_OFF_SOON = Constants({"gossamer.crawl.run.signals.GRACE_SECONDS": 0.5})
 FOR_EVER = 600.0
 PAGES = [f"/page-{n}" for n in range(400)]
@@ -49,6 +49,7 @@ class Site:
         self.host = host
         self.is_slow = threading.Event()
         self.crawl_delay: float | None = None
+        self.own_delay = DELAY  # as the operator has set it
         self.server = SmallServer(self._answer, address, port)
         self._long: list[float] = []
 
@@ -65,6 +66,13 @@ class Site:
     def take_long(self, seconds: float) -> None:
         self.is_slow.clear()
         self._long.append(seconds)
+
+    def be_quick(self) -> None:
+        self._long.clear()
+
+    @property
+    def has_answered_slowly(self) -> bool:
+        return self.is_slow.is_set() and self.asked[-1].answered_at > self.asked[-1].at
 
     @property
     def asked(self) -> list[Asked]:
@@ -134,12 +142,12 @@ class Gap(NamedTuple):
     required: float
 
 
-def gap_after(one: Asked, crawl_delay: float | None) -> float:
+def gap_after(one: Asked, delay: float) -> float:
     """What a request requires, counted from when its server was done with it. One that was never answered may have
     ended at any time since."""
     answered = one.answered_at > one.at
     took = one.answered_at - one.at if answered else FOR_EVER
-    return max(DELAY, min(FACTOR * took, LONGEST), crawl_delay or 0.0)
+    return max(delay, min(FACTOR * took, LONGEST))
 
 
 def gaps(sites: list[Site]) -> list[Gap]:
@@ -148,9 +156,9 @@ def gaps(sites: list[Site]) -> list[Gap]:
     asked = [(one.at, n, one) for n, site in enumerate(sites) for one in site.asked]
     for (_, n, one), (_, _, two) in pairwise(sorted(asked, key=lambda each: each[:2])):
         # The rules of a host are not known before they are read.
-        crawl_delay = None if one.path == "/robots.txt" else sites[n].crawl_delay
-        required = gap_after(one, crawl_delay)
-        found.append(Gap(sites[n].host, one.path, two.path, two.at - one.answered_at, required))
+        site, rules = sites[n], None if one.path == "/robots.txt" else sites[n].crawl_delay
+        required = gap_after(one, max(site.own_delay, rules or 0.0))
+        found.append(Gap(site.host, one.path, two.path, two.at - one.answered_at, required))
     return found
 
 
@@ -159,10 +167,11 @@ def too_short(sites: list[Site], per_domain: bool) -> list[Gap]:
     return [gap for group in groups for gap in gaps(group) if gap.length < gap.required - 0.002]
 
 
-def wait_for_requests(crawl: Command, site: Site, after: float) -> None:
-    """Until a host was asked again."""
-    wait_until(lambda: any(one.at > after for one in site.asked) or not crawl.runs, "a request by another worker")
-    assert crawl.runs, crawl.ended().err
+def wait_for_requests(crawl: Command, sites: list[Site], after: float) -> None:
+    """Until each of these hosts was asked again."""
+    for site in sites:
+        wait_until(lambda: site.asked[-1].at > after or not crawl.runs, "a request by another worker")  # noqa: B023
+        assert crawl.runs, crawl.ended().err
 
 
 def cut_off(worker: Command) -> None:
@@ -193,7 +202,7 @@ def test_a_host_whose_visit_was_cut_off_rests_as_after_a_death(
 
         ended = time.time()
         end(worker)
-        wait_for_requests(crawl, site, ended)
+        wait_for_requests(crawl, [site], ended)
 
         assert min(one.at for one in site.asked if one.at > ended) >= ended + LONGEST
 
@@ -210,6 +219,37 @@ def test_a_domain_rests_after_a_contact_of_any_of_its_hosts_by_the_last_owner(
         worker.strike(signal.SIGTERM)  # the answer comes before its end
         assert worker.ended().status == 143
         left = time.time()
-        wait_for_requests(crawl, sibling, left)
+        wait_for_requests(crawl, [sibling], left)
 
         assert too_short(running.sites, per_domain=True) == []
+
+
+@pytest.mark.parametrize("per_domain", [False, True])
+def test_adaptive_delays_and_those_of_hosts_hold_whatever_happens_to_their_workers(
+    tmp_path: Path, postgres_databases: PostgresDatabases, per_domain: bool
+) -> None:
+    """One host has a delay by the operator and another one a Crawl-delay, both longer than the longest adaptive delay.
+    Workers are killed, drained and stopped, by turns while a host takes long to answer and after that."""
+    own = "".join(f'[host."a.{domain}"]\ndelay = {CRAWL_DELAY}\n' for domain in domains())
+    with stage(tmp_path, postgres_databases, (PER_DOMAIN if per_domain else "") + own) as running:
+        for site in running.sites:
+            if site.host.startswith("b."):
+                site.crawl_delay = CRAWL_DELAY
+            else:
+                site.own_delay = CRAWL_DELAY
+        crawl = running.begin()
+        for number, (end, seconds) in enumerate([(kill, 0.4), (cut_off, FOR_EVER), (cut_off, 0.4), (kill, FOR_EVER)]):
+            worker, sites = running.join(f"worker-{number}")
+            slow = sites if per_domain else sites[number % 2 :][:1]
+            for site in slow:
+                site.take_long(seconds)
+            wait_until(lambda: any(site.is_slow.is_set() for site in slow) or not worker.runs, "slow")  # noqa: B023
+            if end is kill and seconds < FOR_EVER:
+                wait_until(lambda: any(site.has_answered_slowly for site in slow) or not worker.runs, "it")  # noqa: B023
+            end(worker)
+            left = time.time()
+            for site in slow:
+                site.be_quick()
+            wait_for_requests(crawl, sites[:1] if per_domain else sites, left)
+
+        assert too_short(running.sites, per_domain) == []
