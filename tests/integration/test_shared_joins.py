@@ -1,10 +1,11 @@
 """Workers that join a crawl whose last workers were killed, and others that want the name of a living one."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
@@ -38,15 +39,14 @@ class Stage(NamedTuple):
     def where(self) -> list[object]:
         return ["--store", self.url, "--unsafe-store"]
 
-    @property
-    def options(self) -> list[object]:
+    def options(self, ttl: float = TTL) -> list[object]:
         settings = self.folder / "gossamer.toml"
-        settings.write_text(f"[cluster]\nttl = {TTL}\n[politeness]\nmax_adaptive_delay = 0.0\n")
-        return [*self.where, "--config", settings, "--allow-private", "--delay", 0.1, "--json", "--quiet"]
+        settings.write_text(f"[cluster]\nttl = {ttl}\n[politeness]\nmax_adaptive_delay = 0.0\n")
+        return [*self.where, "--config", settings, "--allow-private", "--delay", 0.1, "--json"]
 
-    def begin(self, directory: str, *options: object) -> Command:
+    def begin(self, directory: str, *options: object, ttl: float = TTL) -> Command:
         """A crawl that has fetched pages."""
-        command = Command("crawl", self.seed, *self.options, "--dir", self.folder / directory, *options)
+        command = Command("crawl", self.seed, *self.options(ttl), "--dir", self.folder / directory, *options)
         return self._fetching(self.running.enter_context(command))
 
     def join(self, directory: str, *options: object) -> Command:
@@ -63,6 +63,10 @@ class Stage(NamedTuple):
     def tell(self, statement: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as server:
             server.execute(statement)
+
+    def ask(self, question: str) -> list[Any]:
+        with psycopg.connect(self.url) as server:
+            return [value for (value,) in server.execute(question).fetchall()]
 
 
 @contextmanager
@@ -130,6 +134,38 @@ def test_a_crawl_whose_workers_were_killed_begins_again_with_another_order(
 
         again = crawl.begin("third", "--order", "bfs")
 
-        refused = gossamer("crawl", crawl.seed, *crawl.options, "--dir", tmp_path / "fourth", "--order", "dfs")
+        refused = gossamer("crawl", crawl.seed, *crawl.options(), "--dir", tmp_path / "fourth", "--order", "dfs")
         assert "the workers of this crawl use bfs" in refused.err
         assert f"(process {again.process.pid} on {os.uname().nodename})" in refused.err
+
+
+def test_all_workers_have_leases_of_the_same_duration_until_the_crawl_starts_again(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    leases = "SELECT (stats::jsonb ->> 'lease')::float8 FROM workers WHERE state = 'active' AND stats <> '{}'"
+    with stage(tmp_path, postgres_databases) as crawl:
+        crawl.begin("first", ttl=5.0)
+
+        other = crawl.running.enter_context(Command("crawl", *crawl.options(0.5), "--dir", tmp_path / "second"))
+
+        wait_until(lambda: sum(lease > 0.6 for lease in crawl.ask(leases)) == 2 or not other.runs, "two leases")
+        other.process.terminate()
+        assert "cluster.ttl = 0.5 is ignored: the workers of this crawl use 5" in other.ended().err
+        assert crawl.ask("SELECT ttl FROM crawl") == [5.0]
+
+
+def test_a_worker_is_declared_dead_only_after_the_silence_that_its_crawl_requires(
+    tmp_path: Path, postgres_databases: PostgresDatabases
+) -> None:
+    """Also by a command that changes the crawl, which has no configuration."""
+    ttl = 11.0
+    with stage(tmp_path, postgres_databases) as crawl:
+        crawl.begin("first", ttl=ttl).kill()
+        began = time.monotonic()
+
+        done = gossamer("dead", "requeue", *crawl.where[:2], "--dir", tmp_path / "first")
+
+        assert (done.status, crawl.ask("SELECT state FROM workers")) == (0, ["dead"]), done.err
+        assert time.monotonic() - began >= 1.2 * ttl
+        crawl.begin("first")
+        assert crawl.ask("SELECT ttl FROM crawl") == [TTL]

@@ -34,6 +34,7 @@ class Joined(NamedTuple):
     partitions: int
     owned: list[Taken]
     gates: list[TakenGate]
+    ttl: Seconds  # of leases, for all workers
     alone: bool  # no other worker was alive; of several that join at the same time, this holds for the first only
 
 
@@ -46,13 +47,14 @@ class Membership:
         self._session, self._terms = session, terms
         self.epoch, self.name, self.weight, self.version = epoch, name, weight, version
 
-    def join(self, previous: Iterable[Epoch] = ()) -> Joined:
+    def join(self, previous: Iterable[Epoch] = (), ttl: Seconds | None = None) -> Joined:
         """Become a member. Called again after StoreFailed, it finds out whether it is one already.
 
         `previous` are the epochs of earlier processes in the same directory, whose lock proves that they are gone. They
         are declared dead, and what they owned passes to this one. A process records its epoch in the directory before
-        it joins, so that the next one knows it even if the answer was lost. Raises NameInUse, StoreFailed, and
-        DirectoryInUse while a command changes the crawl that needs it without workers.
+        it joins, so that the next one knows it even if the answer was lost. `ttl`: the duration of leases from now on,
+        unless other workers are alive. Raises NameInUse, StoreFailed, and DirectoryInUse while a command changes the
+        crawl that needs it without workers.
         """
         session = self._session
         with session.transaction():
@@ -73,9 +75,12 @@ class Membership:
                 if not session.execute("join_workers", self.epoch, self.name, self.weight, self.version):
                     raise NameInUse(self.name)
             alone = all(epoch == self.epoch for (epoch,) in session.fetch_all("living"))
+            if alone and ttl is not None:
+                session.execute("set_lease_time", ttl)
+            lease_time = Seconds(session.fetch_value("lease_time"))
             owned = [Taken(part, Released(how)) for part, how in session.fetch_all("owned_partitions", self.epoch)]
             gates = [TakenGate(a, Released(how), rest) for a, how, rest in session.fetch_all("held_gates", self.epoch)]
-        return Joined(generation, rules_version, partitions, owned, gates, alone)
+        return Joined(generation, rules_version, partitions, owned, gates, lease_time, alone)
 
     def declare_dead(self, silent: Silent) -> bool:
         """In a transaction behind the fence, or before joining, when the name is in use by a worker that has fallen

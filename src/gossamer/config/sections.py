@@ -286,9 +286,13 @@ class LogSection(Section, frozen=True, kw_only=True):
 class ClusterSection(Section, frozen=True, kw_only=True):
     """How workers share a crawl."""
 
-    ttl: Annotated[float, about("seconds without an answer from the server after which a worker contacts no host")] = (
-        10.0
-    )
+    ttl: Annotated[
+        float,
+        about(
+            "seconds without an answer from the server after which a worker contacts no host. All workers use that of "
+            "the first; it changes when a crawl starts while none is alive"
+        ),
+    ] = 10.0
     partitions: Annotated[
         int | None, about("groups of domains that are shared among workers, fixed for a crawl. Default: 256")
     ] = None

@@ -238,7 +238,7 @@ def test_tables_of_another_version_or_of_something_else_are_refused(postgres_dat
         tables = PostgresTables(url, unsafe=True)
         with psycopg.connect(url, autocommit=True) as other:
             for version, refusal, said in (
-                (99, NotThisCrawl, "has schema 99, of a newer Gossamer, and this one uses schema 3: install"),
+                (99, NotThisCrawl, "has schema 99, of a newer Gossamer, and this one uses schema 4: install"),
                 (0, NotThisCrawl, "has schema 0, of an older Gossamer"),
             ):
                 other.execute("UPDATE schema_version SET version = %s", (version,))

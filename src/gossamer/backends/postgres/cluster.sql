@@ -3,6 +3,19 @@
 -- name: crawl_now
 SELECT state, generation, rules_version, partitions, max_pages FROM crawl
 
+-- The duration of leases.
+-- name: lease_time
+SELECT ttl FROM crawl
+
+-- The same of any schema.
+-- name: lease_time_of_any_schema
+SELECT coalesce((to_jsonb(c) ->> 'ttl')::float8,
+    (SELECT (value::jsonb -> 'cluster' ->> 'ttl')::float8 FROM facts WHERE name = 'config'), 10)
+FROM crawl c
+
+-- name: set_lease_time
+UPDATE crawl SET ttl = $1
+
 -- name: server_time
 SELECT extract(epoch FROM clock_timestamp())::float8
 

@@ -9,6 +9,7 @@ CREATE TABLE crawl (
     rules_version bigint NOT NULL DEFAULT 1,
     max_pages     bigint,                           -- NULL: no limit
     due_by        double precision NOT NULL,        -- recrawls due later do not keep the crawl from ending
+    ttl           double precision NOT NULL DEFAULT 10,  -- of leases, for all workers
     kept_open_until timestamptz NOT NULL DEFAULT to_timestamp(0)  -- until then, with nothing left to do, workers wait for more
 );
 

@@ -9,7 +9,7 @@ from gossamer.backends.postgres.statements import script
 from gossamer.errors import NotThisCrawl, OldSchema
 from gossamer.model.partition import DEFAULT_PARTITIONS
 
-VERSION = 3
+VERSION = 4
 """Of the schema (table `schema_version`). The file `migration_N.sql` leads from version N - 1 to N."""
 OLDEST = 2
 """The oldest version that is brought up to date."""

@@ -8,7 +8,7 @@ from gossamer.cluster.lease import LeaseTerms
 from gossamer.cluster.membership import Joined, Membership, WorkerInfo, end_silent_workers, list_workers
 from gossamer.cluster.ports import Session
 from gossamer.errors import NameInUse
-from gossamer.model.units import Epoch
+from gossamer.model.units import Epoch, Seconds
 from gossamer.observe.workers import WorkerFigures
 
 Tell = Callable[[str], None]
@@ -25,9 +25,10 @@ def join(
     tell: Tell,
 ) -> Joined:
     """Become a member. `previous` are those of `Membership.join`. With `begins_run`, what this worker does depends on
-    whether it is alone: others that have died are declared dead before. Raises NameInUse, naming its holder, and
-    StoreFailed."""
-    gone = frozenset(previous)
+    whether it is alone: others that have died are declared dead before, and then `terms` are those of the crawl. Raises
+    NameInUse, naming its holder, and StoreFailed."""
+    gone, ttl = frozenset(previous), terms.ttl if begins_run else None
+    terms = LeaseTerms(Seconds(session.fetch_value("lease_time")))  # of those who may be alive
 
     def declare_dead(name: str | None = None) -> None:
         others = [
@@ -41,11 +42,11 @@ def join(
     if begins_run:
         declare_dead()
     try:
-        return membership.join(gone)
+        return membership.join(gone, ttl)
     except NameInUse:
         declare_dead(membership.name)
     try:
-        return membership.join(gone)
+        return membership.join(gone, ttl)
     except NameInUse as error:
         holders = [describe(worker) for worker in list_workers(session) if worker.name == membership.name]
         raise NameInUse(membership.name, *holders) from error

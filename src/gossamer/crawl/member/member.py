@@ -135,6 +135,12 @@ class Member:
         file.save(life.name, [*previous, life.epoch])
         membership = _membership(session, life, terms)
         joined = join(session, membership, previous, terms, begins_run=not life.joins, tell=tell)
+        if joined.ttl != terms.ttl:
+            if not life.joins:
+                tell(f"cluster.ttl = {terms.ttl:g} is ignored: the workers of this crawl use {joined.ttl:g}")
+            terms = LeaseTerms(joined.ttl)
+            session.close()
+            session = tables.open_session(terms.waiting)
         file.save(life.name, [life.epoch])
         return cls(tables, file, life, terms, politeness, hosts, agent, session, joined)
 

@@ -284,19 +284,24 @@ def end_killed_workers(location: CrawlLocation, tell: Callable[[str], None] = la
     """Declare workers dead that were killed, where workers share the store: that takes some seconds, and `tell` gets a
     line about it. Raises StoreFailed."""
     if store_kind(location.store).is_shared:
-        terms = LeaseTerms()
         with closing(open_session(location)) as session:
-            waited = 0.0
+            terms, waited = _terms_in(session), 0.0
 
             def pause(seconds: float) -> None:
                 nonlocal waited
                 before, waited = waited, waited + seconds
                 if before <= terms.heartbeat < waited:  # a worker that lives would have been heard of
                     names = ", ".join(each.name for each in list_workers(session))
-                    tell(f"waiting until it is certain that these workers have ended: {names} (up to 13 seconds)")
+                    longest = f"{1.3 * terms.ttl:.0f} seconds"
+                    tell(f"waiting until it is certain that these workers have ended: {names} (up to {longest})")
                 sleep(seconds)
 
             end_silent_workers(session, terms, boot_time, pause)
+
+
+def _terms_in(session: Session) -> LeaseTerms:
+    """Of the leases of a crawl, whose schema may be an older one. Raises StoreFailed."""
+    return LeaseTerms(Seconds(session.fetch_value("lease_time_of_any_schema")))
 
 
 def living_workers(location: CrawlLocation) -> frozenset[int]:
@@ -372,7 +377,7 @@ def migrate_store(location: CrawlLocation) -> list[int]:
     """Bring a store that workers share up to date, while no worker is alive. Returns the migrations that were run.
     Raises DirectoryInUse, NotThisCrawl, StoreFailed."""
     with closing(open_session(location)) as session:
-        end_silent_workers(session, LeaseTerms(), boot_time, sleep)
+        end_silent_workers(session, _terms_in(session), boot_time, sleep)
     return cast(_SessionTables, _tables_of(location)).migrate()
 
 
