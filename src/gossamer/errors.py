@@ -14,7 +14,7 @@ GossamerError
 │   ├── DiskFull         no space left: free some and run the same command again
 │   ├── SpoolFull        object storage is away, and the spool for it is full
 │   ├── ConnectionLost   its server cannot be reached: what failed may be repeated
-│   └── ServerHangs      its server does not answer, and nobody wants to wait for it any more
+│   └── ServerHangs      its server does not answer, and the user has asked not to wait
 ├── WorkerEnded      this life of a worker is over: drop what is not committed and join again
 │   ├── LeaseLost        it was declared dead
 │   ├── HistoryLost      the store has lost commits that it had acknowledged

@@ -32,7 +32,7 @@ class Storage(Protocol):
 
 
 def delivery_seconds(length: int) -> float:
-    """How long a put of so many bytes from the spool may take. One of few values, each of which takes a client."""
+    """How long a put of this many bytes from the spool may take: one of a few values, since each needs a client."""
     seconds = LEAST_DELIVERY_SECONDS
     while seconds * SLOWEST_BYTES < length:
         seconds *= 2
@@ -47,7 +47,7 @@ class ObjectDelivery:
     """
 
     def __init__(self, quick: Storage, patient: Callable[[float], Storage], spool: Spool, limit: int) -> None:
-        """`quick` gives up soon, and `patient` after so many seconds."""
+        """`quick` gives up soon, `patient` after this number of seconds."""
         self._quick = quick
         self._patient = patient
         self.spool = spool

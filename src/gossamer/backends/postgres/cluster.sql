@@ -182,7 +182,7 @@ WHERE epoch = $2
 -- name: held_gates
 SELECT address, released, rest FROM gates WHERE epoch = $1
 
--- Those that nobody has held for so long after their rest, which is longer than any step of the server's clock. Some at a time;
+-- Addresses that no worker has held for this time after their rest, which is longer than any step of the server's clock. Some at a time;
 -- one that is being taken is left alone.
 -- name: forget_gates
 DELETE FROM gates WHERE address IN (SELECT address FROM gates

@@ -184,7 +184,7 @@ class PrivateServer:
             os.close(self._users)
 
     def leave(self) -> None:
-        """Leave a server that hangs: its keeper stops it when it goes on, if nobody else uses it. Waits for nothing."""
+        """Leave a server that hangs: its keeper stops it when it goes on, if it has no other user. Does not wait."""
         fcntl.flock(self._users, fcntl.LOCK_UN)
         os.close(self._users)
 

@@ -263,7 +263,7 @@ class _Names:
 
     def _forget(self, host: str, answer: asyncio.Future[list[str]]) -> None:
         self._under_way.pop(host, None)
-        answer.exception()  # nobody may be waiting for it any more
+        answer.exception()  # it may no longer be awaited
 
 
 def _look_up(host: str, loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[list[str]]") -> None:

@@ -14,8 +14,8 @@ GATES = 0.02
 
 
 class AddressExchange:
-    """Takes the addresses that the frontier asks for, and gives up those that others want or nobody uses. Owned by the
-    event loop."""
+    """Takes the addresses that the frontier asks for, and gives up those that others want or that are unused. Owned by
+    the event loop."""
 
     def __init__(self, session: Session, epoch: Epoch, addresses: SharedAddresses) -> None:
         self._session, self._epoch = session, epoch

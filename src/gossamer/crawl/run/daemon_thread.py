@@ -10,8 +10,8 @@ T = TypeVar("T")
 
 
 def call_in_daemon(call: Callable[[], T]) -> "asyncio.Future[T]":
-    """The result of a call in a thread of its own, for the event loop. Whoever no longer waits for it leaves the thread
-    behind: it goes on until the call returns, or the process ends."""
+    """The result of a call in a thread of its own, for the event loop. A caller that no longer waits for it leaves the
+    thread behind: it goes on until the call returns, or the process ends."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 

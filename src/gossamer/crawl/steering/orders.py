@@ -97,7 +97,7 @@ class OrderExecutor:
                 case _:
                     raise ValueError(f"unknown kind of order: {order.kind}")
         except StoreFailed:
-            await asyncio.sleep(_RETRY)  # it stays new, so it is found again
+            await asyncio.sleep(_RETRY)  # it stays new, and the next look finds it again
         except Exception as error:  # an order that cannot be applied must not end this crawl and every one after it
             self._opened.log.event("order.refused", kind=order.kind, error=f"{type(error).__name__}: {error}")
             self._refused[order.id] = str(error)
