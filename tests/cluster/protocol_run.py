@@ -13,7 +13,7 @@ from random import Random
 import psycopg
 
 from gossamer.backends.postgres.session import PostgresSession, cluster_schema, cluster_statements
-from gossamer.cluster import inbox
+from gossamer.cluster import crawl_end, inbox
 from gossamer.cluster.inbox import Kind
 from gossamer.errors import StoreFailed
 from tests.cluster.faults import ServerClockStep, plain_connector
@@ -181,7 +181,7 @@ class Run:
                 late.pop()
                 self.judge.unsure.add(page)
                 with session.transaction():
-                    if session.fetch_value("share_crawl") == "finished":
+                    if session.fetch_value("share_crawl") in crawl_end.ENDED:
                         self.judge.unsure.discard(page)
                         break
                     inbox.send(session, [(self.web.part(page), Kind.URLS, page.to_bytes(4, "big"))])

@@ -172,7 +172,7 @@ class Life:
             if view is None:
                 time.sleep(PAUSE)
                 continue
-            if view.state == "finished" or (self.draining and not len(self._partitions)):
+            if view.state in crawl_end.ENDED or (self.draining and not len(self._partitions)):
                 self._leave()
                 return
             self._bury(view)
