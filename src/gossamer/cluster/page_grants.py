@@ -42,6 +42,8 @@ class PageGrants:
         self._on_record = 0  # of these, in the table
         self.limited = True
         """Whether the crawl has a limit; assumed until it is known."""
+        self.has_given_back = False
+        """Whether pages were given back since the last `ask`."""
 
     def left(self, unsettled: int) -> bool:
         """Whether another visit may start. `unsettled` visits have been started and are not committed."""
@@ -52,6 +54,7 @@ class PageGrants:
         before = max(self.granted, self._fence.stored)
         self.granted, self.limited = self._fence.run(self._raise)
         self._on_record = self.granted
+        self.has_given_back = False
         return self.granted - before
 
     def keep(self, unsettled: int) -> None:
@@ -73,6 +76,7 @@ class PageGrants:
             granted = self.granted
             self._fence.run(lambda: self._session.execute("set_grant", self._fence.epoch, granted))
             self._on_record = granted
+            self.has_given_back = True
 
     def _raise(self) -> tuple[int, bool]:
         found = self._session.fetch_one("lock_crawl")

@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 _LOOK = 0.25
 """Seconds until pages are asked for again when none were granted."""
+_OTHERS_FIRST = 4 * _LOOK
+"""Seconds for which a worker with nothing to fetch leaves to others what it has given back."""
 
 
 def pages_stored(counters: Counters) -> int:
@@ -81,9 +83,9 @@ class PageLimit:
             if self._limit_changed:
                 self._limit_changed = False
                 grants.on_limit_changed(engine.unsettled)  # again: an answer may have come since
-            # With nothing to fetch, a worker would only take back what it has just given back for others.
-            is_quiet = self._crawl.frontier.is_quiet
-            if is_quiet or not await self._store.call(lambda _: grants.ask()):
+            if grants.has_given_back and self._crawl.frontier.is_quiet:
+                await asyncio.sleep(_OTHERS_FIRST)  # or it takes back at once what others have something to fetch for
+            if not await self._store.call(lambda _: grants.ask()):
                 if engine.is_resting:
                     self._idleness.begin(may_end=True)
                 await asyncio.sleep(_LOOK)
