@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
 from gossamer.cluster.ports import Session
+from gossamer.errors import StoreFailed
 from gossamer.model.partition import PartitionList
 from gossamer.model.units import Epoch, Seconds
 from gossamer.store.ports import Database, Tables
@@ -72,8 +73,11 @@ class SharedStore:
         await self.read(lambda loader: loader.read(use))
 
     async def read(self, use: Callable[[TableLoader], T]) -> T:
-        """Use the loader in its thread. Raises StoreFailed."""
+        """Use the loader in its thread. Raises StoreFailed, also when the crawl is over and its spool is being
+        delivered."""
         _, _, reads, loader = self._attached()
+        if reads.is_closed:
+            raise StoreFailed("the crawl has ended")
         return await reads.ask(use, loader)
 
     @property
