@@ -138,7 +138,6 @@ def test_a_service_starts_and_ends_its_workers_and_keeps_the_crawl_open(
         assert ended.status == 0, ended.err
         gone = gossamer("workers", "--store", url, "--all", "--json").lines
         assert {str(worker["name"]): worker["state"] for worker in gone} == {
-            "starter": "left",
             "worker-1": "left",
             "worker-2": "left",
         }

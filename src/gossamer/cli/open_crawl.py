@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
@@ -15,9 +16,11 @@ from gossamer.crawl.run.location import CrawlLocation, resolve_urls, store_kind
 from gossamer.crawl.run.opener import OpenCrawl, crawl_exists, open_crawl, remembered_options, shown_crawl, spooled_in
 from gossamer.crawl.run.private_store import has_private_store, reachable
 from gossamer.errors import ConfigError, NotThisCrawl, StoreFailed, UsageError
-from gossamer.observe.display import ProgressLine
 from gossamer.observe.formatter import Columns, json_line, number_of, printable, size
 from gossamer.reports.scores import Scores, scores_of
+
+if TYPE_CHECKING:
+    from gossamer.observe.display import ProgressLine  # loads rich
 
 
 def add_location_options(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +67,7 @@ class ListOutput:
 class Problems:
     """Files and records that could not be read: the first few are named, all are counted."""
 
-    def __init__(self, line: ProgressLine) -> None:
+    def __init__(self, line: "ProgressLine") -> None:
         self._line = line
         self.number = 0
 

@@ -14,7 +14,8 @@ ABOVE_THE_PORT = [*(SOURCE / "store" / "table").glob("*.py"), *(SOURCE / "report
 
 SHARED = {
     *("send_to_inbox", "delete_from_inbox", "read_inbox", "tell_workers", "known_to_owners"),
-    *("count_stored", "counters_of_others", "rules_version"),
+    *("count_stored", "counters_of_others", "rules_version", "crawl_now", "raise_generation"),
+    *("free_and_deaths", "share_crawl"),
 }
 """Statements that run only where workers share a store (`backends/postgres/cluster.sql`)."""
 

@@ -41,7 +41,6 @@ from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader, RecordRead
 from gossamer.reports.table.reader import TableEditor, TableReader
 from gossamer.store.ports import Database, LiveStatus, Tables
 from gossamer.store.table.orders import LiveRow
-from gossamer.store.threads import ConnectionThread
 
 if TYPE_CHECKING:
     from gossamer.backends.objects.spool import Spooled
@@ -160,6 +159,8 @@ def live_status(location: CrawlLocation, *, read_only: bool = True, worker: str 
     """Where a worker of a crawl leaves its status: in its directory, or in a store that is not there."""
     if is_on_server(location):
         open_database = open_part_database if read_only else open_steering
+        from gossamer.store.threads import ConnectionThread  # loads asyncio
+
         return LiveRow(ConnectionThread(lambda: open_database(location), "gossamer-live-row"), worker)
     return StatusFile(location.directory / STATUS)
 

@@ -17,12 +17,14 @@ Each worker has a live status under its own name.
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gossamer.errors import StoreFailed
 from gossamer.model.units import Instant
 from gossamer.store.ports import Database
-from gossamer.store.threads import ConnectionThread
+
+if TYPE_CHECKING:
+    from gossamer.store.threads import ConnectionThread  # loads asyncio, which readers do without
 
 T = TypeVar("T")
 
@@ -125,7 +127,7 @@ class Settings:
 class LiveRow:
     """`store.ports.LiveStatus` in a row for each worker."""
 
-    def __init__(self, connection: ConnectionThread, worker: str, *, is_shared: bool = False) -> None:
+    def __init__(self, connection: "ConnectionThread", worker: str, *, is_shared: bool = False) -> None:
         """`connection`: for steering or, to read, any other. `is_shared`: it has other users, and stays open."""
         self._connection = connection
         self._worker = worker
