@@ -234,7 +234,8 @@ def open_connections(url: str) -> dict[str, int]:
         return dict(
             db.execute(
                 "SELECT substring(application_name FROM '^[a-z]+ [a-z]+'), count(*) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' GROUP BY 1"
+                "WHERE datname = current_database() AND pid <> pg_backend_pid() "
+                "AND backend_type = 'client backend' GROUP BY 1"
             ).fetchall()
         )
 
